@@ -82,6 +82,11 @@ struct Recovery {
         if isOutdated, case .contents(let contents) = reading {
             unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
         }
+        if case .removed = finding, !certain.isMissing {
+            // Nobody removed a key that the file never had.
+            let had = overwritten.merging(replacedBefore) { $1 }
+            unsaved = unsaved.filter { $1.time >= removed || !isOutdated && had[$0] == .some(nil) }
+        }
     }
 
     /// Returns whether the file's state is the one before the last announced save, but came about after the

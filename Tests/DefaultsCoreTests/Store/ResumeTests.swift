@@ -424,6 +424,42 @@ struct ResumeTests {
     }
 
     @Test(
+        "An unsaved edit loses to a later removal of the file, unless the removed file didn't have the key",
+        arguments: [true, false])
+    func unsavedAgainstRemoval(isLater: Bool) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 0; }", to: fixture.path)
+            let first = try fixture.storeWithLog()
+            if !isLater { unlink(fixture.path) }
+            letTimePass()
+            fixture.edit(first, ["a": 1, "new": 1])
+            letTimePass()
+            if isLater { unlink(fixture.path) }
+            for _ in 0..<2 {
+                let next = try fixture.resumedStore()
+                #expect(fixture.values(next) == (isLater ? ["new": 1] : ["a": 1, "new": 1]))
+                #expect(next.events == ["app: a new", "unknown"])
+            }
+        }
+    }
+
+    @Test("An edit that was saved while the log couldn't be written doesn't restore a removed file", arguments: [0, 2])
+    func removedAfterOutdatedLog(restarts: Int) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 0; }", to: fixture.path)
+            var store = try fixture.storeWithLog()
+            fixture.edit(store, ["a": 1, "new": 1])
+            for _ in 0..<restarts { store = try fixture.resumedStore() }
+            #expect(ChangeLogHeader.markOutdated(fixture.logPath))
+            letTimePass()
+            unlink(fixture.path)
+            let next = try fixture.resumedStore()
+            #expect(next.pending().isEmpty)
+            #expect(fixture.values(next) == [:])
+        }
+    }
+
+    @Test(
         "Unsaved edits survive a file that is unusable when the next agent starts",
         arguments: ["damaged", "beingWritten", "directory"])
     func unusableFile(trouble: String) throws {
