@@ -97,8 +97,8 @@ enum ChangeJSON {
     }
 
     private static func kind(_ change: KeyChange) -> String {
-        if change.old == nil { return "added" }
-        return change.new == nil ? "removed" : "changed"
+        if change.new == nil { return "removed" }
+        return change.old == nil ? "added" : "changed"
     }
 
     private static func overruled(_ lost: Overruled) -> String {

@@ -8,7 +8,12 @@ enum NetChange {
     /// in the result, since a later record may include changes from before it.
     ///
     /// The time taken is proportional to the number of changes, even if many records are about one domain.
-    static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
+    ///
+    /// - Parameters:
+    ///   - records: The records, oldest first.
+    ///   - includesUnchanged: Whether keys that have returned to their first value are included.
+    /// - Returns: The joined records and the others.
+    static func coalesce(_ records: [LogRecord], includingUnchanged includesUnchanged: Bool = false) -> [LogRecord] {
         var joined: [Entry] = []
         var indices: [Domain: Int] = [:]
         for record in records {
@@ -28,7 +33,7 @@ enum NetChange {
             }
             indices[record.domain] = joined.count - 1
         }
-        return joined.compactMap(\.record)
+        return joined.compactMap { $0.record(includingUnchanged: includesUnchanged) }
     }
 
     private enum Entry {
@@ -37,10 +42,10 @@ enum NetChange {
         /// An entry that was joined with a later one.
         case moved
 
-        var record: LogRecord? {
+        func record(includingUnchanged includesUnchanged: Bool) -> LogRecord? {
             switch self {
             case .whole(let record): record
-            case .net(let net): net.record
+            case .net(let net): net.record(includingUnchanged: includesUnchanged)
             case .moved: nil
             }
         }
@@ -71,18 +76,18 @@ enum NetChange {
             for change in newer.changes {
                 var net = change
                 if let first = changes[change.key] { net.old = first.old }
-                changes[change.key] = net.old == net.new ? nil : net
+                changes[change.key] = net
             }
             overruled += newer.overruled
         }
 
-        /// The record of the net change; `nil` if nothing changed.
-        var record: LogRecord? {
+        /// Returns the record of the net change; `nil` if it is empty.
+        func record(includingUnchanged includesUnchanged: Bool) -> LogRecord? {
             if !isJoined { return lastChangeSet.isEmpty ? nil : last }
             let changeSet = ChangeSet(
-                domain: lastChangeSet.domain, source: lastChangeSet.source, changes: Array(changes.values),
-                overruled: overruled, edit: lastChangeSet.edit,
-                origin: lastChangeSet.origin)
+                domain: lastChangeSet.domain, source: lastChangeSet.source,
+                changes: changes.values.filter { includesUnchanged || $0.old != $0.new },
+                overruled: overruled, edit: lastChangeSet.edit, origin: lastChangeSet.origin)
             if changeSet.isEmpty { return nil }
             return LogRecord(revision: last.revision, time: last.time, event: .change(changeSet))
         }

@@ -31,6 +31,8 @@ package struct Subscription: Hashable, Sendable {
     /// missed any.
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
+    /// Whether the subscriber may have received a part of the next batch before it resumed.
+    private var mayKnowPart = false
     /// Whether no more events follow.
     package private(set) var hasEnded = false
     /// The revision of the last event's cursor; `nil` until the subscriber has caught up once.
@@ -50,6 +52,7 @@ package struct Subscription: Hashable, Sendable {
         guard case .after(let cursor) = start else { return }
         if cursor.epoch == log.epoch, cursor.revision <= log.head {
             revision = cursor.revision
+            mayKnowPart = mode == .latest && revision < log.head
         } else {
             missedFrom = cursor
         }
@@ -132,7 +135,10 @@ package struct Subscription: Hashable, Sendable {
             let before = revision
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
-            let joined = mode == .latest ? NetChange.coalesce(wanted) : wanted
+            // A subscriber that has received one event of an interrupted batch has values from the middle of this
+            // one. So it also needs the keys that have returned to their first value since.
+            let joined = mode == .latest ? NetChange.coalesce(wanted, includingUnchanged: mayKnowPart) : wanted
+            mayKnowPart = false
             // When records are joined, a later event in the batch may include changes from before an earlier one. So
             // the cursor advances only with the last event, and then also past changes that canceled each other out.
             let isJoined = joined.count < wanted.count

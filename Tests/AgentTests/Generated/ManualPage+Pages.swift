@@ -277,6 +277,12 @@ extension ManualPage {
         .Li old
         and
         .Li new .
+        After a cursor, in the mode
+        .Cm latest ,
+        .Li old
+        and
+        .Li new
+        are equal if a key has changed back since.
         .It Li damage
         For current values: the reason why the file can't be used, if these are its last good values.
         .It Li overruled
