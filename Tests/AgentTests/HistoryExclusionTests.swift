@@ -91,6 +91,41 @@ struct HistoryExclusionTests {
         }
     }
 
+    @Test(
+        "A tail that resumes past unknown changes shows a gap, and then the domain's values",
+        arguments: [true, false])
+    func unknownChanges(isExcluded: Bool) throws {
+        try AgentProcess.withPlace { place in
+            if isExcluded { try exclude("a.b/pass*", place) }
+            let first = try AgentProcess(place)
+            for key in ["user", "password"] { try write(first, key, "old") }
+            func tail(_ agent: AgentProcess, _ arguments: String...) throws -> [[String: Any]] {
+                let outcome = try agent.run(
+                    ["tail", "--json", "--cursor-file", place.runtime + "/cursor", "--timeout", "0.2"] + arguments)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                return try outcome.output.split(separator: "\n").map {
+                    try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+                }
+            }
+            _ = try tail(first)
+            if isExcluded { try write(first, "password", "new") }
+            first.kill()
+            // Only the result of this is known.
+            if !isExcluded { try RawFile.write("{password = new;}", to: place.path("a.b")) }
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let objects = try tail(second, "a.b", "pass*")
+            let gap = try #require(objects.firstIndex { $0["type"] as? String == "gap" })
+            let values = try #require(objects.dropFirst(gap + 1).first)
+            #expect(values["source"] is NSNull && values["domain"] as? String == "a.b")
+            let changes = try #require(values["changes"] as? [[String: Any]])
+            #expect(changes.map { $0["kind"] as? String } == ["initial"])
+            #expect(changes.map { $0["key"] as? String } == ["password"])
+            #expect(changes.map { $0["new"] as? String } == ["new"])
+            #expect(!(try tail(second)).contains { $0["type"] as? String == "gap" })
+        }
+    }
+
     @Test("Damaged copies of the history in the fallback are removed with what they may contain")
     func fallback() throws {
         try AgentProcess.withPlace { root in

@@ -167,10 +167,20 @@ struct TailSession {
         while options.count.map({ shown < $0 }) ?? true {
             let left = milliseconds()
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else { return }
-            guard options.exec.map({ run($0, event) }) ?? true else { return }
-            if options.exec == nil { show(event) }
+            for event in [event] + (try values(after: event, agent)) {
+                guard options.exec.map({ run($0, event) }) ?? true else { return }
+                if options.exec == nil { show(event) }
+            }
             note(event)
         }
+    }
+
+    /// Returns the values of a domain after a record that not all changes to it are known; nothing after other events.
+    private func values(after event: StreamEvent, _ agent: AgentConnection) throws(DefaultsError) -> [StreamEvent] {
+        guard case .record(let record, _) = event, case .unknown(let domain, _) = record.event,
+            let snapshot = filter(try agent.snapshot(of: domain)), !snapshot.isEmpty
+        else { return [] }
+        return [.initial(snapshot)]
     }
 
     /// Runs a command for an event that is a change, and reports any other event.

@@ -31,7 +31,7 @@ package struct DomainSnapshot: Hashable, Sendable {
     package var damage: String?
 
     /// Whether there is nothing to show: no values, and no damage.
-    var isEmpty: Bool { stored.isEmpty && damage == nil }
+    package var isEmpty: Bool { stored.isEmpty && damage == nil }
 
     package init(domain: Domain, values: DomainValues, cursor: Cursor, damage: String? = nil) {
         self.init(domain: domain, values: FileValues(values), cursor: cursor, damage: damage)

@@ -60,7 +60,7 @@ package struct SubscriptionFilter: Hashable, Sendable {
     }
 
     /// Returns the part of a snapshot that passes the filter; `nil` if nothing does.
-    func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
+    package func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
         guard includes(snapshot.domain) else { return nil }
         if keys.isEmpty { return snapshot }
         var wanted = snapshot

@@ -227,6 +227,8 @@ extension ManualPage {
         .It Li change
         A change set, or with
         .Fl -initial
+        and after a
+        .Li gap
         the current values of a domain.
         .It Li damaged
         A file can't be read or parsed;
@@ -244,6 +246,7 @@ extension ManualPage {
         .Li from ,
         or those of one domain, with a
         .Li reason .
+        The current values follow; what isn't among them has no value.
         .It Li bookmark
         Everything up to this cursor has been shown.
         .El
@@ -315,9 +318,7 @@ extension ManualPage {
         .It Ev DEFAULTS_CURSOR
         The cursor of the change set.
         .It Ev DEFAULTS_SOURCE
-        The kind of writer: app, file or agent; empty for the current values that
-        .Fl -initial
-        shows.
+        The kind of writer: app, file or agent; empty for current values.
         .It Ev DEFAULTS_SOURCE_PID , DEFAULTS_SOURCE_EXECUTABLE
         The process and the executable of an app.
         .El
