@@ -116,6 +116,33 @@ struct LinkedFileTests {
         }
     }
 
+    @Test(
+        "`--force` saves the last good values of a damaged linked file together with the edit",
+        arguments: [["write", "--force", "a.b", "color", "red"], ["import", "--force", "a.b", "-"]])
+    func forced(_ arguments: [String]) throws {
+        try withLink { agent, target in
+            // XML can't hold the last character.
+            for value in ["blue", "bl\u{7}e"] {
+                try agent.defaults("write", "a.b", "other", "-string", value)
+                try RawFile.write("{", to: target)
+                _ = try agent.defaults("sync")
+                let follower = try agent.follow()
+                let refusal = try agent.defaults("write", "a.b", "color", "red")
+                #expect(refusal.status == 65 && refusal.errors.contains("--force"), "\(refusal.errors)")
+                let changes = try follower.changes {
+                    let outcome = try Programs.run(
+                        Programs.defaults, arguments, environment: agent.place.environment, input: "{color = red;}")
+                    #expect(outcome.status == 0, "\(outcome.errors)")
+                }
+                #expect(changes == ["a.b: recovered", "a.b: color ->red (app)"])
+                #expect(try values(target) == ["size": 12, "other": .string(value), "color": "red"])
+                #expect(try RawFile.status(agent.place.path("a.b")).st_mode & S_IFMT == S_IFLNK)
+                try agent.defaults("delete", "a.b", "color")
+            }
+            #expect(try RawFile.read(target + ".damaged-1") == Array("{".utf8))
+        }
+    }
+
     @Test("A linked file that loses its last key stays, empty, so that the link doesn't dangle")
     func empty() throws {
         try withLink { agent, target in

@@ -69,15 +69,16 @@ struct ForceOption: ParsableArguments {
 }
 
 extension LocationChoice {
-    /// Replaces a domain's file with an empty one if it isn't a property list.
+    /// Replaces a domain's file with its last good values, if there are any, unless it is a property list.
     ///
     /// A backup copy of the file is saved first. Returns when the agent has reloaded the file.
     func replaceDamage(of argument: String) throws {
-        let location = try find(argument)
-        let path = try directory(of: location).path(of: location.domain)
-        guard let copy = try DomainFile(path: path).replaceDamage() else { return }
+        let open = try open(argument)
+        let path = try directory(of: open.location).path(of: open.domain)
+        let values = try open.backend.snapshot(of: open.domain).values
+        guard let copy = try DomainFile(path: path).replaceDamage(with: values) else { return }
         Failure.note("\(path) was not a property list. Its contents were saved to \(copy).")
-        try open(location).backend.synchronize(location.domain)
+        try open.backend.synchronize(open.domain)
     }
 }
 

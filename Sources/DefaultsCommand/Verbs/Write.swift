@@ -25,7 +25,7 @@ struct Write: ParsableCommand {
             "2019-02-19 10:10:10 +0100". Without a zone, it is local time.
 
             A linked file, or one named by its path, is not replaced unless it is a property list. With --force, it is \
-            replaced, and a backup copy is kept.
+            replaced, and a backup copy is kept. The last good values that the agent has are saved with the edit.
 
             \(KeyPathOption.discussion) `write` creates missing dictionaries inside a value, and the next index of an \
             array appends an element.

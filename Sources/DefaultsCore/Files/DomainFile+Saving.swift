@@ -52,13 +52,14 @@ extension DomainFile {
         }
     }
 
-    /// Backs up a file that isn't a property list and replaces it with an empty dictionary, on a user's request.
+    /// Backs up a file that isn't a property list and replaces it with its last good values, on a user's request.
     ///
     /// Links are followed. A file that is usable or missing is left as it is.
     ///
+    /// - Parameter values: The last good values; empty if there were none.
     /// - Returns: The backup copy's path; `nil` if there was nothing to do.
     /// - Throws: The reason why the file can't be read, copied or replaced.
-    package func replaceDamage() throws(DefaultsError) -> String? {
+    package func replaceDamage(with values: DomainValues) throws(DefaultsError) -> String? {
         guard let target = try? Self.resolvingLinks(path) else { return nil }
         let real = DomainFile(path: target, limits: limits)
         guard case .unusable(let damage) = real.read(known: nil, openWriters: .readAnyway) else { return nil }
@@ -73,9 +74,17 @@ extension DomainFile {
             throw DefaultsError(
                 .notSaved, errno: error.number, "\(target) can't be backed up, so it isn't replaced")
         }
-        let empty = Array("<plist version=\"1.0\"><dict/></plist>\n".utf8)
+        let value = PropertyListValue.dictionary(values)
+        let new: [UInt8]
+        do throws(PropertyListError) {
+            // XML can't represent some characters, and may be too large to read back.
+            let xml = try? value.write(as: .xml)
+            new = if let xml, xml.count <= limits.bytes { xml } else { try value.write(as: .binary) }
+        } catch {
+            throw DefaultsError(.invalidValue, "The last good values of \(target) can't be written: \(error)")
+        }
         let replaced: DisplacedFile?
-        switch try save(empty, expecting: version, by: .transient) {
+        switch try save(new, expecting: version, by: .transient) {
         case .saved(_, let displaced): replaced = displaced
         case .savedUnsafely(_, let error, _): throw error
         case .fileChanged, .openForWriting:
