@@ -118,7 +118,8 @@ extension ChangeLogFile {
         // A copy, such as a restored backup, may lack what was in the file that followers have seen.
         let own = try LogIdentity.file(file)
         recovered.isIdentified = recovered.identity.file == own
-        if recovered.identity.file != 0, !recovered.isIdentified { recovered.isOutdated = true }
+        let mayHaveLostEnd = mayHaveLostEnd(file, status)
+        if recovered.identity.file != 0, !recovered.isIdentified || mayHaveLostEnd { recovered.isOutdated = true }
         recovered.identity.file = own
         if recovered.isOutdated || recovered.isDamaged || header?.boot != boot && !recovered.isClosed {
             recovered.epoch = .random()

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 package import Linux
 
@@ -60,6 +61,7 @@ package final class ChangeLogFile: @unchecked Sendable {
         firstSizeLimit = sizeLimit
         identity = recovered.identity
         file = try FileDescriptor(opening: path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
+        noteSize()
         // Otherwise, a log that was closed would still count as closed after a power failure.
         try SystemCall.run { ftruncate(file.number, off_t(size)) }
         try ChangeLogHeader(epoch: epoch, start: first - 1).write(to: path)
@@ -92,6 +94,30 @@ package final class ChangeLogFile: @unchecked Sendable {
         }
         size += bytes.count
         ranges += new
+        noteSize()
+    }
+
+    /// The extended attribute with a size that the file has had.
+    private static let sizeAttribute = "user.defaultsd.size"
+
+    /// Records the file's size in an attribute, so that a later agent can tell that the file has lost its end.
+    ///
+    /// The attribute stays if the file is cut, or overwritten with a backup. It takes a few microseconds to set.
+    private func noteSize() {
+        let text = Array("\(size)".utf8)
+        _ = linux_set_attribute(file.number, Self.sizeAttribute, text, text.count)
+    }
+
+    /// Returns whether a file may lack entries that were in it, because it was cut or overwritten with a backup.
+    static func mayHaveLostEnd(_ file: borrowing FileDescriptor, _ status: stat) -> Bool {
+        var text = [UInt8](repeating: 0, count: 20)
+        let count = linux_attribute(file.number, sizeAttribute, &text, text.count)
+        if count > 0, let size = Int(String(decoding: text[..<count], as: UTF8.self)), size > status.st_size {
+            return true
+        }
+        // `cp -a` restores the attribute and the time of the last write, but nothing can set the time of the last
+        // change. Entries set both; to the second or two, on FAT.
+        return Timestamp(status.st_ctim).nanoseconds - Timestamp(status.st_mtim).nanoseconds > 3_000_000_000
     }
 
     /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.

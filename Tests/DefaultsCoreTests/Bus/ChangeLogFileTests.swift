@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Linux
 import PropertyList
@@ -222,6 +223,43 @@ struct ChangeLogFileTests {
                 #expect(found.marks == [domain: [first], other: marks], "byte \(position)")
                 #expect(!found.isOutdated(other) && found.isOutdated(domain) == (position != 3), "byte \(position)")
             }
+        }
+    }
+
+    @Test(
+        "A log that was cut or overwritten with a backup continues under a new epoch",
+        arguments: ["cut", "overwritten", "restored with its attributes"])
+    func lostEnd(way: String) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let log = sample().log
+            let records = log.records(after: 0) ?? []
+            let file = try ChangeLogFile.create(
+                at: path, log: ChangeLog(epoch: log.epoch), marks: [], sizeLimit: 1 << 20)
+            try file.append([.record(records[0])])
+            let backup = try RawFile.read(path)
+            try file.append([.record(records[1])])
+            #expect(try intactLog(from: path, limits: limits)?.epoch == log.epoch)
+            if way == "cut" {
+                #expect(truncate(path, off_t(backup.count)) == 0)
+            } else {
+                try RawFile.write(backup, to: path)
+            }
+            if way == "restored with its attributes" {
+                let text = Array("\(backup.count)".utf8)
+                let log = try FileDescriptor(opening: path, O_RDONLY)
+                #expect(linux_set_attribute(log.number, "user.defaultsd.size", text, text.count) == 0)
+                let hourAgo = timespec(tv_sec: try RawFile.status(path).st_mtim.tv_sec - 3600, tv_nsec: 0)
+                #expect(utimensat(AT_FDCWD, path, [hourAgo, hourAgo], 0) == 0)
+            }
+            let rest = try #require(try intactLog(from: path, limits: limits))
+            #expect(rest.epoch != log.epoch && rest.isOutdated && rest.records == [records[0]])
+            // Once an agent has continued it, nothing is missing.
+            let continued = try ChangeLogFile(
+                continuing: rest, epoch: rest.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+            try continued.append([.end])
+            let again = try #require(try intactLog(from: path, limits: limits))
+            #expect(again.epoch == rest.epoch && !again.isOutdated)
         }
     }
 
