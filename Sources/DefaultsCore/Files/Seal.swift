@@ -52,7 +52,7 @@ package final class Seal: Sendable {
 
     /// Returns whether nobody has read a version that a store saved; `nil` if that isn't known.
     ///
-    /// If another program has written into the file and then somebody has read it, nobody knows what was read before.
+    /// Once another program has written into the file, a read may have been one of that program's version.
     ///
     /// - Parameters:
     ///   - file: The file that the store wrote, whatever has been written into it since.
@@ -60,9 +60,8 @@ package final class Seal: Sendable {
     /// - Returns: Whether nobody has.
     static func isUnread(_ file: borrowing FileDescriptor, written: Timestamp?) -> Bool? {
         if isIntact(on: file) { return true }
-        guard let status = try? file.status() else { return nil }
-        let modified = Timestamp(status.st_mtim)
-        return modified == written || Timestamp(status.st_atim) < modified ? false : nil
+        guard let written, let status = try? file.status() else { return nil }
+        return Timestamp(status.st_mtim) == written ? false : nil
     }
 
     private static func isIntact(on file: borrowing FileDescriptor) -> Bool { linux_is_sealed(file.number) == 1 }

@@ -86,11 +86,12 @@ package struct VersionHistory: Sendable {
     /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. So it
     ///    is if the file was written more than ten seconds before version 0: it is a copy kept from back then.
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
-    ///    same is assumed of a file that was written at most five seconds after version 0.) A writer usually changes
-    ///    few keys. So it is assumed to have loaded the version that gives the smallest answer; on a tie, the newest of
-    ///    these. The answer for version v is D(v), plus each key of D(0) that changed between v and version 0 and was
-    ///    last changed there by a foreign writer. Among foreign writers, the last one wins, and a single foreign writer
-    ///    has seen its own changes. So only a store's change can be one that the writer hadn't seen.
+    ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
+    ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
+    ///    on a tie, the newest of these. The answer for version v is D(v), plus each key of D(0) that changed between v
+    ///    and version 0 and was last changed there by a foreign writer. Among foreign writers, the last one wins, and a
+    ///    single foreign writer has seen its own changes. So only a store's change can be one that the writer hadn't
+    ///    seen.
     ///
     /// Rule 1 has an exception. Foundation's UserDefaults reads back what it has just written, in place. If it finds
     /// another version, it writes its own again, although it has read the other. If the file looks like that, it holds
@@ -189,7 +190,8 @@ package struct VersionHistory: Sendable {
     /// Returns whether a writer had loaded an older version than the newest that it can have loaded.
     private func isStale(_ evidence: WriterEvidence) -> Bool {
         let age = evidence.written.nanoseconds(since: latest)
-        return age >= -Self.copyAge && (evidence.isUnread ?? (age <= Self.holdingTime))
+        let holdingTime = evidence.isInPlace ? Self.holdingTimeInPlace : Self.holdingTime
+        return age >= -Self.copyAge && (evidence.isUnread ?? (age <= holdingTime))
     }
 
     /// Returns whether the last foreign writer may have written its version a second time after reading it back.
@@ -204,6 +206,8 @@ package struct VersionHistory: Sendable {
     /// The time, in nanoseconds, for which a program is assumed to hold its values before it writes them, if it isn't
     /// known whether the newest version has been read.
     private static let holdingTime: Int64 = 5_000_000_000
+    /// The same for a program that writes in place, which is usually so fast that what has been read isn't known.
+    private static let holdingTimeInPlace: Int64 = 2_000_000_000
     /// The time, in nanoseconds, within which Foundation's UserDefaults, which waits for 50 ms, writes again.
     private static let repetitionTime: Int64 = 500_000_000
 }

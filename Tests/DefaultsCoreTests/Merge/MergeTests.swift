@@ -301,6 +301,16 @@ struct MergeTests {
         #expect(merge.current == ["result": 6, "app": 1])
     }
 
+    @Test(
+        "If nothing is known about reads, a writer is stale for five seconds, or two if it writes in place",
+        arguments: [(6, false, true), (7, false, false), (3, true, true), (4, true, false)])
+    func unknown(second: Int64, isInPlace: Bool, isStale: Bool) {
+        var merge = setLongAgo([("a", 1), ("b", 1)])
+        _ = merge.reload(
+            ["a": 1, "c": 1], format: .xml, changedAt: seconds(second), isUnread: nil, isInPlace: isInPlace)
+        #expect(merge.current == (isStale ? ["a": 1, "b": 1, "c": 1] : ["a": 1, "c": 1]))
+    }
+
     @Test("A file written long before the newest version is a copy, and everything in it is meant")
     func oldCopy() {
         for (written, current) in [
