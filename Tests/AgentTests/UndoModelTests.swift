@@ -153,6 +153,74 @@ struct UndoModelTests {
         }
     }
 
+    @Test(
+        "An undo since some point restores the values from then, and what could be undone then can be undone again",
+        arguments: 1...6 as ClosedRange<UInt64>)
+    func since(seed: UInt64) throws {
+        var random = PseudoRandom(seed: seed)
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let connection = try agent.connect()
+            let domain = Domain(try DomainName("org.example.model"))
+            func plan(_ subject: UndoSearch.Subject, _ isWanted: (UndoSearch.Found, Int) -> Bool) throws -> UndoPlan {
+                var plan = try UndoPlan(connection, SubscriptionFilter(domains: [.exactly("\(domain.name)")]), subject)
+                var count = 0
+                while let found = try plan.next(), isWanted(found, count) {
+                    try plan.take(found)
+                    count += 1
+                }
+                return plan
+            }
+            func values() throws -> DomainValues { try connection.snapshot(of: domain).values }
+            func head() throws -> Revision { try connection.barrier().cursor.revision }
+            /// Returns the changes that an undo would make, and the keys that it would leave alone.
+            func undo() throws -> [String: KeyChange?] {
+                var result: [String: KeyChange?] = [:]
+                for outcome in try plan(.changes, { _, count in count < 2 }).outcomes {
+                    for key in outcome.kept.keys { result[key] = .some(nil) }
+                    for change in outcome.changes { result[change.key] = change }
+                }
+                return result
+            }
+            /// The values after each record, and the undo that was possible then.
+            var past: [(values: DomainValues, undo: [String: KeyChange?])] = []
+            for step in 0..<120 {
+                while try past.count <= head() {
+                    past.append((try values(), try undo()))
+                }
+                switch random.below(10) {
+                case 0..<4:
+                    var edits: Difference = [:]
+                    for _ in 0..<(1 + random.below(2)) {
+                        let value = random.oneIn(4) ? nil : PropertyListValue.integer(Int64(random.below(3)))
+                        edits["key\(random.below(3))"] = .some(value)
+                    }
+                    try connection.edit(domain, edits, replacesAll: false)
+                case 4..<8:
+                    let most = 1 + random.below(3)
+                    var made = try plan(random.oneIn(2) ? .undos : .changes) { _, count in count < most }
+                    _ = try made.commit(domain)
+                default:
+                    let (now, before) = (try head(), try values())
+                    let point = random.below(Int(now) + 1)
+                    var made = try plan(.all) { found, _ in found.element.record.revision > point }
+                    let outcome = try made.commit(domain)
+                    try #require(outcome.kept.isEmpty, "Seed \(seed), step \(step)")
+                    try #require(try values() == past[point].values, "Seed \(seed), step \(step), since \(point)")
+                    if outcome.changes.isEmpty { continue }
+                    try #require(try undo() == past[point].undo, "Seed \(seed), step \(step), since \(point)")
+                    if random.oneIn(2) { continue }
+                    past.append((try values(), try undo()))
+                    var redo = try plan(.undos) { _, count in count < 1 }
+                    _ = try redo.commit(domain)
+                    try #require(try values() == before, "Seed \(seed), step \(step), redo since \(point)")
+                    try #require(try undo() == past[Int(now)].undo, "Seed \(seed), step \(step), redo since \(point)")
+                }
+            }
+        }
+    }
+
     @Test("While the archive is thinned, an undo changes only keys that hold what it takes back")
     func thinned() throws {
         var random = PseudoRandom(seed: 7)

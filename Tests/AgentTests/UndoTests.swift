@@ -100,6 +100,21 @@ struct UndoTests {
         }
     }
 
+    @Test("An undo since some time also takes back the undos that were made since then")
+    func undone() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
+            #expect(try agent.defaults("undo").status == 0)
+            #expect(try agent.defaults("undo", "--since", "2").output == "org.a key  \"1\" → \"2\"\n")
+            #expect(try agent.defaults("redo", "3").errors.contains("Number 3 has already been redone, by number 4."))
+            #expect(try agent.defaults("undo").output == "org.a key  \"2\" → \"1\"\n")
+            for redo in ["\"1\" → \"2\"", "\"2\" → \"1\"", "\"1\" → \"2\""] {
+                #expect(try agent.defaults("redo").output == "org.a key  \(redo)\n")
+            }
+            #expect(try agent.defaults("redo").status == 1)
+        }
+    }
+
     @Test("Changes that cancel each other out are taken back, too")
     func canceled() throws {
         try AgentProcess.withAgent { agent in

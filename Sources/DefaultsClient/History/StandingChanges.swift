@@ -10,7 +10,9 @@ package struct StandingChanges {
 
     /// The undos and redos of a key among the records that have been passed.
     private struct Ranges {
-        /// These take back all changes other than undos and redos, and a redo only if their range begins with it.
+        /// These take back all changes other than undos and redos, and undos and redos that reach further back.
+        ///
+        /// So changes before the range stand again if they stood when it began.
         var undos: [Range] = []
         /// These take back undos.
         var redos: [Range] = []
@@ -49,6 +51,15 @@ package struct StandingChanges {
         }
     }
 
+    /// Returns the changes to a key that an undo or a redo takes back; `nil` if the record is neither.
+    private static func range(of key: String, in record: LogRecord) -> Range? {
+        switch record.changeSet?.origin?.purpose {
+        case .undo(let newest, let reach)?, .redo(let newest, let reach)?:
+            Range(oldest: reach.oldest[key] ?? newest.revision, record: record.revision)
+        default: nil
+        }
+    }
+
     /// Returns the next change set; `nil` at the beginning of the history.
     package mutating func next() throws(DefaultsError) -> Element? {
         while let record = try history.next() {
@@ -56,24 +67,25 @@ package struct StandingChanges {
             var element = Element(
                 record: record, cursor: Cursor(epoch: history.epoch, revision: record.revision), changeSet: changeSet)
             let former = ranges[record.domain] ?? [:]
-            let (isUndo, isRedo) = (element.isUndo, element.isRedo)
+            let isUndo = element.isUndo
             func taker(of key: String) -> Revision? {
-                let ranges = isUndo ? former[key]?.redos : former[key]?.undos
-                return ranges?.last { isRedo ? $0.oldest == record.revision : $0.oldest <= record.revision }?.record
+                guard let ranges = former[key] else { return nil }
+                let start = Self.range(of: key, in: record)?.oldest ?? 0
+                let redo = ranges.redos.last { isUndo && $0.oldest <= record.revision }
+                let undo = ranges.undos.last { $0.oldest <= record.revision && start < $0.oldest }
+                return (redo ?? undo)?.record
             }
             element.takenBackBy = changeSet.changes.compactMap { taker(of: $0.key) }.max()
             element.changeSet.changes.removeAll { taker(of: $0.key) != nil }
-            // An undo that has been redone takes nothing back.
-            switch changeSet.origin?.purpose {
-            case .undo(let newest, let reach)?, .redo(let newest, let reach)?:
+            if let reach = changeSet.origin?.purpose?.reach {
                 element.canceled = Set(reach.oldest.keys.filter { taker(of: $0) == nil })
                     .subtracting(changeSet.changes.map(\.key))
-                for key in element.canceled.union(element.changeSet.changes.map(\.key)) {
-                    let range = Range(oldest: reach.oldest[key] ?? newest.revision, record: record.revision)
-                    let kind: WritableKeyPath<Ranges, [Range]> = isUndo ? \.undos : \.redos
-                    ranges[record.domain, default: [:]][key, default: Ranges()][keyPath: kind].append(range)
-                }
-            default: break
+            }
+            // An undo that has been redone takes nothing back.
+            for key in element.canceled.union(element.changeSet.changes.map(\.key)) {
+                guard let range = Self.range(of: key, in: record) else { break }
+                let kind: WritableKeyPath<Ranges, [Range]> = isUndo ? \.undos : \.redos
+                ranges[record.domain, default: [:]][key, default: Ranges()][keyPath: kind].append(range)
             }
             return element
         }

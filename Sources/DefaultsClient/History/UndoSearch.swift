@@ -6,8 +6,8 @@ package struct UndoSearch {
     package enum Subject: Hashable, Sendable {
         /// Those made by apps and files.
         case changes
-        /// Those made by apps and files, and by redo, which makes older changes again.
-        case changesAndRedos
+        /// Those made by apps and files, by undo and by redo: everything, so that the values from before are restored.
+        case all
         /// Those made by undo.
         case undos
     }
@@ -85,9 +85,11 @@ package struct UndoSearch {
             switch subject {
             case .undos: element.isUndo
             case .changes: !element.isUndo && !element.isRedo && element.changeSet.source != .agent
-            case .changesAndRedos: !element.isUndo && element.changeSet.source != .agent
+            case .all: element.changeSet.source != .agent
             }
-        return isCandidate && (!element.changeSet.changes.isEmpty || element.record.hasExcludedKeys)
+        // An undo whose changes canceled each other out still keeps them from standing.
+        let hasChanges = !element.changeSet.changes.isEmpty || subject == .all && !element.canceled.isEmpty
+        return isCandidate && (hasChanges || element.record.hasExcludedKeys)
     }
 }
 

@@ -12,7 +12,7 @@ struct UndoCommand {
         let filter = try options.filter()
         let (agent, history) = try location.openHistory(of: filter)
         try (options.named ?? options.since)?.check(history)
-        var plan = try UndoPlan(agent, filter, isRedo ? .undos : options.since == nil ? .changes : .changesAndRedos)
+        var plan = try UndoPlan(agent, filter, isRedo ? .undos : options.since == nil ? .changes : .all)
         let (found, end) = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())
         var isAnythingKept = false
