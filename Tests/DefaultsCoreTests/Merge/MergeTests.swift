@@ -40,6 +40,19 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
+    @Test("An old value in a file that is newer because of another key loses to a later edit", arguments: [true, false])
+    func newerBecauseOfAnotherKey(isListed: Bool) {
+        var merge = Merge(base: ["k": 0])
+        _ = merge.edit(["k": 2], time: now, writer: .testApp, sequence: 1)
+        let key = ContentHash(Array((isListed ? "k" : "other").utf8))
+        let times = KeyTimes(newest: after, others: before, listed: [key: isListed ? before : after])
+        let result = merge.reload(
+            ["k": 1, "other": 1], format: .xml, changedAt: after, times, by: WriterEvidence(written: after),
+            isWhole: true)
+        #expect(result.changes == [KeyChange(key: "other", old: nil, new: 1)])
+        #expect(merge.current == ["k": 2, "other": 1])
+    }
+
     @Test("An edit made after or at the same time as the file's change wins", arguments: [200, 300] as [Int64])
     func editIsLater(time: Int64) {
         let pending = edit(2, at: Timestamp(nanoseconds: time))

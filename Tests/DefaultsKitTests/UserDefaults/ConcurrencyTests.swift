@@ -103,6 +103,25 @@ struct ConcurrencyTests {
         }
     }
 
+    @Test("A set counts even if the value is still the same here, since another process may have changed it")
+    func statement() throws {
+        try ScratchPlace.with { place in
+            let path = place.preferences + "/app.plist"
+            try RawFile.write("{ k = 1; }", to: path)
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
+            #expect(defaults.string(forKey: "k") == "1" && defaults.string(forKey: "absent") == nil)
+            for round in 2..<7 {
+                try RawFile.replace(path, with: Array("{ k = \(round); absent = \(round); }".utf8))
+                defaults.set("1", forKey: "k")
+                defaults.removeObject(forKey: "absent")
+                #expect(defaults.synchronize())
+                #expect(try place.read(path) == ["k": "1"])
+            }
+        }
+    }
+
     @Test("A problem handler may read, set and synchronize")
     func problemHandler() throws {
         try ScratchPlace.with { place in
