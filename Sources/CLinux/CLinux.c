@@ -142,14 +142,17 @@ int linux_seal(int fd) {
     int64_t birth = linux_birth_time(fd);
     struct timespec times[] = {{birth / 1000000000 - 1, birth % 1000000000}, {0, UTIME_OMIT}};
     if (birth <= 0 || futimens(fd, times) != 0) return -1;
-    // Try it, since mount options, flags of the file and kinds of file systems may prevent it.
+    // Test it: mount options, file flags and some file systems prevent it.
     int flags = fcntl(fd, F_GETFL);
     char byte;
     fcntl(fd, F_SETFL, flags & ~O_NOATIME);
     ssize_t count = pread(fd, &byte, 1, 0);
     fcntl(fd, F_SETFL, flags);
-    if (count != 1 || linux_is_sealed(fd) || futimens(fd, times) != 0) return -1;
-    return linux_is_sealed(fd) ? 0 : -1;
+    if (count == 1 && !linux_is_sealed(fd) && futimens(fd, times) == 0 && linux_is_sealed(fd)) return 0;
+    // Nothing would break the seal.
+    times[0] = (struct timespec){0, UTIME_NOW};
+    futimens(fd, times);
+    return -1;
 }
 
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size) {

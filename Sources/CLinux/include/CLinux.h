@@ -89,11 +89,11 @@ int64_t linux_birth_time(int fd);
 /// caller doesn't own it (O_NOATIME).
 int linux_open_unseen(const char *path, int flags);
 
-/// Opens a file only to ask for its status later; nothing else is held open (O_PATH).
+/// Opens a file for status queries only, not for reading or writing (O_PATH).
 int linux_open_status(const char *path);
 
-/// Gives an open file an access time of a second before its creation, so that the first read moves it. Returns 0 if
-/// reads have been seen to move it, or else -1: the file system doesn't record reads, or not the creation time.
+/// Sets an open file's access time to one second before its creation, so that the first read moves it. Returns 0 if a
+/// test read moved it, or else -1; the access time is then the current time.
 int linux_seal(int fd);
 
 /// Returns 1 if the access time of an open file is the one that `linux_seal` sets, or else 0.

@@ -117,7 +117,7 @@ package final class ChangeLogFile: @unchecked Sendable {
         }
         // `cp -a` restores the attribute and the time of the last write, but nothing can set the time of the last
         // change. Entries set both; to the second or two, on FAT.
-        return Timestamp(status.st_ctim).nanoseconds - Timestamp(status.st_mtim).nanoseconds > 3_000_000_000
+        return Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
     }
 
     /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.

@@ -20,6 +20,8 @@ package struct DomainFile: Sendable {
     private let managedDirectory: String?
     /// Whether a file that isn't a property list may be replaced after a backup; a link's target never is.
     private let replacesDamagedFiles: Bool
+    /// Whether versions that stores have saved keep their seals, which hold the files open.
+    private let keepsSeals: Bool
 
     /// Creates a file from its path.
     ///
@@ -30,14 +32,16 @@ package struct DomainFile: Sendable {
     ///     written it; otherwise `nil`.
     ///   - mayReplaceDamage: Whether a damaged file may be replaced; false for a file that may not be a preferences
     ///     file at all.
+    ///   - keepsSeals: Whether versions that stores have saved keep their seals.
     package init(
         path: String, limits: PropertyListLimits = .domainFile, managedDirectory: String? = nil,
-        mayReplaceDamage: Bool = true
+        mayReplaceDamage: Bool = true, keepsSeals: Bool = false
     ) {
         self.path = path
         self.limits = limits
         self.managedDirectory = managedDirectory
         self.replacesDamagedFiles = mayReplaceDamage
+        self.keepsSeals = keepsSeals
     }
 
     /// The way to deal with a file that a program has open for writing.
@@ -168,7 +172,7 @@ package struct DomainFile: Sendable {
             contents.evidence.isUnread =
                 known?.seal.map(\.isUnread) ?? (SaveMark.isSet(on: file) ? Seal.isUnread(file, written: nil) : nil)
             // The first version that is read has no earlier one from which a writer could go on.
-            if contents.saveMark != nil, known != nil {
+            if keepsSeals, contents.saveMark != nil, known != nil {
                 contents.version.seal = Seal(ofFileAt: path, version.identity)
             }
             reading = .contents(contents)

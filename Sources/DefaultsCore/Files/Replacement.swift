@@ -101,7 +101,8 @@ struct Replacement {
         }
     }
 
-    /// Returns the times of the new version's keys, as far as the version to replace and the edits tell.
+    /// Returns the times of the new version's keys, as far as they are known from the edits and the version being
+    /// replaced.
     private func times() -> KeyTimes? {
         guard let expected else { return .after(edits, on: nil, writtenAt: nil) }
         var mark: SaveMark?
@@ -242,11 +243,12 @@ struct Replacement {
         _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
         let times = times()
+        // Seal the file first, so that a read while it is being written isn't overlooked.
+        Seal.set(on: file)
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         SaveMark(hash: hash, times: times).set(on: file)
-        Seal.set(on: file)
         try file.synchronize()
         return try version(of: file, hash, seal(ofFileAt: target))
     }

@@ -4,17 +4,21 @@ import Linux
 
 /// A seal on a version that a store saved, which the first read of the version breaks.
 ///
-/// A program can't go on from a version that nobody has read. So if a seal is intact when a foreign writer writes the
+/// A program can't have loaded a version that nobody has read. So if a seal is intact when a foreign writer writes the
 /// file, the writer had loaded an older version.
 ///
 /// The seal is an access time of a second before the file's creation. On file systems that record reads, which is the
 /// default on Linux (`relatime`, mount(8)), the first read moves it. Stores read with `O_NOATIME`, which leaves it
-/// alone. Each save tries whether a read moves it; if not, the version has no seal.
+/// alone. Each save tests whether a read moves it; if it doesn't, the version has no seal.
 ///
 /// This object refers to the file as long as it exists, even once another file has replaced it.
 package final class Seal: Sendable {
     /// The maximum number of seals in a process, since each of them holds a descriptor open.
-    private static let capacity = 1_024
+    private static let capacity: Int = {
+        var limits = rlimit()
+        let limit = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 ? limits.rlim_cur : 1_024
+        return Int(min(limit / 8, 1_024))
+    }()
     private static let count = ForkSafeMutex(0)
 
     private let file: FileDescriptor

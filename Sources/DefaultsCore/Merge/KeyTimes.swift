@@ -5,7 +5,7 @@
 package struct KeyTimes: Hashable, Sendable {
     /// The time of the newest change.
     package var newest: Timestamp
-    /// A time that isn't earlier than that of any key that isn't listed; `nil` if it is unknown.
+    /// An upper bound for the times of the keys that aren't listed; `nil` if it is unknown.
     var others: Timestamp?
     /// The times by the hash of the key.
     private(set) var listed: [ContentHash: Timestamp]
@@ -31,7 +31,9 @@ package struct KeyTimes: Hashable, Sendable {
     /// - Returns: The times; `nil` without edits.
     static func after(_ edits: [String: Edit], on earlier: KeyTimes?, writtenAt time: Timestamp?) -> KeyTimes? {
         guard let newest = edits.values.map(\.time).max() else { return nil }
-        var times = KeyTimes(newest: newest, others: earlier?.others ?? time, listed: earlier?.listed ?? [:])
+        var times = KeyTimes(
+            newest: max(newest, earlier?.newest ?? newest), others: earlier?.others ?? time,
+            listed: earlier?.listed ?? [:])
         for (key, edit) in edits { times.listed[hash(of: key)] = edit.time }
         guard times.listed.count > capacity else { return times }
         let oldestFirst = times.listed.sorted { $0.value < $1.value }

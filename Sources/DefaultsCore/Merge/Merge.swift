@@ -108,7 +108,9 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
-        advance(by: difference, at: time, writtenAt: isWhole ? nil : evidence.written)
+        advance(
+            by: difference, at: time, placedAt: max(time, evidence.written),
+            writtenAt: isWhole ? nil : evidence.written)
         note(difference.keys.map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
@@ -127,7 +129,7 @@ package struct Merge: Sendable {
         for key in difference.keys {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
-        advance(by: difference, at: time, writtenAt: time)
+        advance(by: difference, at: time, placedAt: time, writtenAt: time)
         note(difference.keys.lazy.map { ($0, time) })
         pending = pending.filter { $1.value != nil }
         return result
@@ -180,9 +182,10 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - edits: The saved edits.
     ///   - time: The time of the newest saved edit.
-    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp) {
+    ///   - placed: The time when the new version became the file, if different from `time`.
+    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         parseBase()
-        advance(by: edits.mapValues(\.value), at: time, writtenAt: nil)
+        advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, writtenAt: nil)
         note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
@@ -260,14 +263,16 @@ package struct Merge: Sendable {
         for (key, _) in oldest { keyTimes[key] = nil }
     }
 
-    private mutating func advance(by difference: Difference, at time: Timestamp, writtenAt written: Timestamp?) {
+    private mutating func advance(
+        by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, writtenAt written: Timestamp?
+    ) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, at: time, writtenAt: written)
+        history.append(back: back, at: placed, writtenAt: written)
         baseTime = time
     }
 }

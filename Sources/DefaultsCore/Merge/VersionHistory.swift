@@ -21,7 +21,7 @@ package struct VersionHistory: Sendable {
     private var steps: [Step] = []
     /// The last version from a foreign writer: `total` after that version, and the time when it was written.
     private var written: (total: Int, time: Timestamp)?
-    /// The time of the newest version.
+    /// The time when the newest version became the file.
     private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
     /// The number of versions ever appended, including discarded ones.
@@ -40,7 +40,7 @@ package struct VersionHistory: Sendable {
     /// - Parameters:
     ///   - back: The difference from the new version back to the previous one; empty if the file was rewritten
     ///     unchanged.
-    ///   - time: The time of the change that led to the new version.
+    ///   - time: The time when the new version became the file.
     ///   - foreign: The time when a foreign writer wrote the version; `nil` if a store saved it.
     package mutating func append(back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil) {
         defer {
@@ -83,8 +83,8 @@ package struct VersionHistory: Sendable {
     ///
     /// 1. The file equals an older version: somebody put it back, and everything that differs from version 0 is meant.
     ///    The answer is D(0). (Without `mayBeRestore`, this rule doesn't apply.)
-    /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. So it
-    ///    is if the file was written more than ten seconds before version 0: it is a copy kept from back then.
+    /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. The
+    ///    same goes for a file that was written more than ten seconds before version 0: it is an old copy.
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
     ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
     ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
@@ -201,12 +201,12 @@ package struct VersionHistory: Sendable {
             && (0...Self.repetitionTime).contains(evidence.written.nanoseconds(since: written.time))
     }
 
-    /// The age, in nanoseconds, of a file that was kept while a newer version came, instead of written just before it.
+    /// The age, relative to version 0, beyond which a file counts as an old copy, in nanoseconds.
     private static let copyAge: Int64 = 10_000_000_000
     /// The time, in nanoseconds, for which a program is assumed to hold its values before it writes them, if it isn't
     /// known whether the newest version has been read.
     private static let holdingTime: Int64 = 5_000_000_000
-    /// The same for a program that writes in place, which is usually so fast that what has been read isn't known.
+    /// The same for a program that writes in place: the write hides whether it had read the newest version first.
     private static let holdingTimeInPlace: Int64 = 2_000_000_000
     /// The time, in nanoseconds, within which Foundation's UserDefaults, which waits for 50 ms, writes again.
     private static let repetitionTime: Int64 = 500_000_000

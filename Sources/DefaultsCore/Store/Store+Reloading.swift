@@ -195,7 +195,8 @@ extension Store {
         guard let directory = directory(of: domain) else { return nil }
         return DomainFile(
             path: directory.path(of: domain), limits: limits,
-            managedDirectory: domain.user == .managed ? directory.path : nil, mayReplaceDamage: replacesDamagedFiles)
+            managedDirectory: domain.user == .managed ? directory.path : nil, mayReplaceDamage: replacesDamagedFiles,
+            keepsSeals: lifetime == .resident)
     }
 
     /// Returns the directory that a domain belongs to; `nil` if it isn't one of the store's.

@@ -136,13 +136,21 @@ extension Store {
         let hash = bytes.map(ContentHash.init)
         state.withLock { $0.willSave(plan, for: domain, hash: hash) }
         writeLog()
-        switch try file.save(bytes, expecting: plan.expected, adding: plan.edits, by: lifetime, policy) {
+        let result: SaveResult
+        do throws(DefaultsError) {
+            result = try file.save(bytes, expecting: plan.expected, adding: plan.edits, by: lifetime, policy)
+        } catch {
+            if isFile(of: domain, plan.expected) == true { withdrawSave(of: domain) }
+            throw error
+        }
+        switch result {
         case .fileChanged:
             savingState.hasRecovered = false
             let outcome = reloadBeforeSaving(at: domain, savingState)
             if outcome.unreadable.contains(domain), let problem = directory.problem { throw problem }
             if !outcome.isEmpty { Backoff.pause(.milliseconds(5)) }
         case .openForWriting:
+            withdrawSave(of: domain)
             throw isOpen(file)
         case .saved(let version, let displaced):
             transition { state in
@@ -153,6 +161,16 @@ extension Store {
             state.withLock { $0.markSavedUnsafely(domain, as: version) }
             examine(displaced, of: domain, plan, &savingState)
             throw error
+        }
+    }
+
+    /// Withdraws the announcement of a save that wasn't made, so that the next agent doesn't take it for one that may
+    /// have been.
+    private func withdrawSave(of domain: Domain) {
+        transition { state in
+            state.domains[domain]?.intent = nil
+            state.note(domain)
+            return ((), [])
         }
     }
 

@@ -263,7 +263,7 @@ package final class Store: Sendable {
     ///   - domain: The domain.
     ///   - version: The version; `nil` if there should be no file.
     /// - Returns: The answer; `nil` if the metadata can't be read now.
-    private func isFile(of domain: Domain, _ version: FileVersion?) -> Bool? {
+    func isFile(of domain: Domain, _ version: FileVersion?) -> Bool? {
         guard let file = file(of: domain) else { return true }
         var status = stat()
         if stat(file.path, &status) == 0 { return version?.identity == FileIdentity(status) }

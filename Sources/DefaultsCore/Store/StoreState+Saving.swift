@@ -30,7 +30,8 @@ extension StoreState {
             replaced[domain, default: []].append(
                 FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits))
         }
-        domains[domain, default: DomainState()].merge.markSaved(plan.edits, at: plan.newest ?? now)
+        domains[domain, default: DomainState()].merge.markSaved(
+            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed)
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
         domains[domain]?.failure = nil

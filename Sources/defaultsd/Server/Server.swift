@@ -40,6 +40,8 @@ final class Server: Service, EngineSubscribers {
     private let isPrivate: Bool
     /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>
+    /// Whether `endIfAlone` will be called again soon.
+    private let isEndScheduled: NIOLoopBoundBox<Bool>
     /// The number of permanently open files other than connections; set before the first connection.
     private let otherFiles = Atomic(0)
     private let currentSettings: ForkSafeMutex<AgentSettings>
@@ -64,6 +66,7 @@ final class Server: Service, EngineSubscribers {
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
         endsWhenAlone = .makeBoxSendingValue(false, eventLoop: eventLoop)
+        isEndScheduled = .makeBoxSendingValue(false, eventLoop: eventLoop)
         currentSettings = ForkSafeMutex(settings)
     }
 
@@ -260,7 +263,12 @@ final class Server: Service, EngineSubscribers {
         guard endsWhenAlone.value, connections.value.isEmpty else { return }
         if store.unlogged().isEmpty { return end() }
         // Nobody would learn that edits were lost: the process that could have shown it has exited.
-        eventLoop.scheduleTask(in: .seconds(1)) { self.endIfAlone() }
+        guard !isEndScheduled.value else { return }
+        isEndScheduled.value = true
+        eventLoop.scheduleTask(in: .seconds(1)) {
+            self.isEndScheduled.value = false
+            self.endIfAlone()
+        }
     }
 
     // MARK: Events

@@ -39,6 +39,23 @@ struct SealTests {
         }
     }
 
+    @Test("A file system that doesn't record reads has no seals", .enabled(if: getuid() == 0))
+    func unrecorded() throws {
+        try withTemporaryDirectory { directory in
+            guard mount("none", directory, "tmpfs", UInt(MS_NOATIME), nil) == 0 else { return }
+            defer { umount2(directory, Int32(MNT_DETACH)) }
+            let path = directory + "/a.plist"
+            guard case .saved(let version?, _) = try DomainFile(path: path).save(Array("{a = 1;}".utf8), expecting: nil)
+            else { throw TestSystemError("The file wasn't saved") }
+            #expect(version.seal == nil)
+            try RawFile.write("{a = 2;}", to: path)
+            guard case .contents(let contents) = DomainFile(path: path).read(known: version) else {
+                throw TestSystemError("The file wasn't read")
+            }
+            #expect(contents.evidence.isUnread == nil)
+        }
+    }
+
     @Test("Another program's first read breaks the seal", arguments: places)
     func broken(place: String) throws {
         try withSavedFile(in: place) { path, version in

@@ -40,7 +40,8 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("An old value in a file that is newer because of another key loses to a later edit", arguments: [true, false])
+    @Test(
+        "An old value in a file that is newer because of another key loses to a later edit", arguments: [true, false])
     func newerBecauseOfAnotherKey(isListed: Bool) {
         var merge = Merge(base: ["k": 0])
         _ = merge.edit(["k": 2], time: now, writer: .testApp, sequence: 1)
