@@ -269,8 +269,8 @@ struct ClientState {
 
     /// Returns the part of an edit to carry out, and the previous values of its keys.
     ///
-    /// That is all of it, since another process may have changed a value that is still the same here: only the store
-    /// can tell. Values in memory are nobody else's, so there only changes count.
+    /// Every key is sent to the store, even if its value is the same here: another process may have changed it. No
+    /// other process changes values in memory, so only real changes count there.
     ///
     /// This is a separate function so that it leaves no second reference to the dictionary, which would have to be
     /// copied when it is changed.

@@ -81,7 +81,8 @@ package struct FileContents: Sendable {
         self.format = format
         self.version = version
         self.hasEquivalentKeys = hasEquivalentKeys
-        evidence = WriterEvidence(written: version.identity.modified)
+        // A program may set any time of modification, as `rsync -t` does on a machine whose clock is ahead.
+        evidence = WriterEvidence(written: min(version.identity.modified, version.identity.changed))
     }
 
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.

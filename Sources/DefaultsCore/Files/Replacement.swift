@@ -105,6 +105,7 @@ struct Replacement {
     /// replaced.
     private func times() -> KeyTimes? {
         guard let expected else { return .after(edits, on: nil, writtenAt: nil) }
+        // Without the mark, all keys count as changed when that version was written, which is never too early.
         var mark: SaveMark?
         if let old = try? openTarget() { mark = SaveMark(of: expected.hash, on: old) }
         return .after(edits, on: mark?.times, writtenAt: expected.identity.changed)

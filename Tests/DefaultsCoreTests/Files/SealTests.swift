@@ -73,6 +73,20 @@ struct SealTests {
         }
     }
 
+    @Test("A file isn't written later than it changed, whatever its time of modification says")
+    func modifiedAhead() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{a = 1;}", to: path)
+            let times = Array(repeating: timeval(tv_sec: time(nil) + 3_600, tv_usec: 0), count: 2)
+            #expect(utimes(path, times) == 0)
+            guard case .contents(let contents) = DomainFile(path: path).read(known: nil) else {
+                throw TestSystemError("The file wasn't read")
+            }
+            #expect(contents.evidence.written == contents.version.identity.changed)
+        }
+    }
+
     @Test("A copy isn't sealed, even if it keeps the times", .enabled(if: ForeignProcess.hasPython))
     func copied() throws {
         try withSavedFile(in: "/tmp") { path, _ in
