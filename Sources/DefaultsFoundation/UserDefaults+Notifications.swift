@@ -41,7 +41,7 @@ enum ChangeNotifications {
                 // The notification was already posted when the change was made.
                 case .change(let change) where change.source == .thisProcess: break
                 case .change, .gap: post(.standard, userInfo(of: event))
-                case .damaged, .unsaved, .recovered: break
+                case .overruled, .damaged, .unsaved, .recovered: break
                 }
             }
         }

@@ -44,6 +44,26 @@ struct LiveStreamTests {
         try await body(used)
     }
 
+    @Test("A change set names the values that lost, and the version that their writer had loaded")
+    func overruled() async throws {
+        try await withPlace { place in
+            #expect(place.defaults.object(forKey: "size") == nil)
+            var changes = place.defaults.changes(in: .application).makeAsyncIterator()
+            for size in ["1", "2"] { try place.agent.defaults("write", "org.example.app", "size", size) }
+            try RawFile.write("{size = 1; other = 1;}", to: place.agent.place.path("org.example.app"))
+            var lost: [DefaultsChange.Overruled] = []
+            while lost.isEmpty, let event = try await changes.next() {
+                if case .change(let change) = event { lost = change.overruled }
+            }
+            #expect(lost.map(\.key) == ["size"] && lost.map(\.source) == [.file])
+            #expect(lost.map(\.value) == ["1"])
+            guard case .olderVersion(.some)? = lost.first?.reason else {
+                Issue.record("The older version is unknown: \(lost)")
+                return
+            }
+        }
+    }
+
     @Test("A change by another process arrives in updates(of:)")
     func updates() async throws {
         try await withPlace { place in

@@ -38,7 +38,7 @@ struct TailTests {
 
     // MARK: Output
 
-    @Test("An overruled removal or value is shown with its source")
+    @Test("An overruled removal or value is shown with the version that its writer had loaded, and how to insist")
     func overruled() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{size = 12;}", to: $0.path("a.b")) }) { agent in
             // Twice, a program writes what it read before the last edit.
@@ -50,8 +50,15 @@ struct TailTests {
             try agent.synchronize()
             let lines = try Self.past(agent).output.split(separator: "\n").filter { $0.contains("overruled") }
             #expect(lines.count == 2)
-            #expect(lines.first?.hasSuffix(" a.b name  overruled: removed by file") == true, "\(lines)")
-            #expect(lines.last?.hasSuffix(" a.b size  overruled: \"12\", set by file") == true, "\(lines)")
+            let program = "by a program that had loaded"
+            let rest = "To insist, write the file again."
+            let old = "\(program) an older version. \(rest)"
+            #expect(lines.first?.hasSuffix(" a.b name  overruled: removed \(old)") == true, "\(lines)")
+            #expect(lines.last?.contains(" a.b size  overruled: \"12\", set \(program) the version of 20") == true)
+            #expect(lines.last?.hasSuffix(rest) == true, "\(lines)")
+            try RawFile.replace(agent.place.path("a.b"), with: Array("{size = 12; name = new; other = 2;}".utf8))
+            try agent.synchronize()
+            #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
         }
     }
 

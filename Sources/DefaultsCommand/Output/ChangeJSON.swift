@@ -102,10 +102,15 @@ enum ChangeJSON {
     }
 
     private static func overruled(_ lost: Overruled) -> String {
-        JSONText.object([
+        var entries = [
             ("key", JSONText.string(lost.key)), ("value", lost.value.map(JSONText.of) ?? "null"),
             ("source", source(lost.writer)),
-        ])
+        ]
+        if case .olderVersion(let time) = lost.reason {
+            entries.append(("reason", JSONText.string("older-version")))
+            entries.append(("loaded", time.map { JSONText.string(date($0)) } ?? "null"))
+        }
+        return JSONText.object(entries)
     }
 
     private static func source(_ writer: Writer) -> String {

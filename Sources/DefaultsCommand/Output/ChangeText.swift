@@ -89,11 +89,16 @@ struct ChangeText {
         let source = colored("(\(describe(changeSet)))", .dim)
         let changes = changeSet.changes.map { change in "\(start) \(text(change))  \(source)" }
         return changes
-            + changeSet.overruled.map { lost in
-                let what = lost.value.map { "\(shown($0)), set" } ?? "removed"
-                return "\(start) \(shownKey(lost.key))  "
-                    + colored("overruled: \(what) by \(describe(lost.writer))", .yellow)
-            }
+            + changeSet.overruled.map { "\(start) \(shownKey($0.key))  \(colored(text($0), .yellow))" }
+    }
+
+    private func text(_ lost: Overruled) -> String {
+        let what = lost.value.map { "\(shown($0)), set" } ?? "removed"
+        guard case .olderVersion(let time) = lost.reason else {
+            return "overruled: \(what) by \(describe(lost.writer))"
+        }
+        let version = time.map { "the version of \(Self.day($0)) \(Self.clock($0))" } ?? "an older version"
+        return "overruled: \(what) by a program that had loaded \(version). To insist, write the file again."
     }
 
     /// Returns a key for display; an empty one as a pair of quotes.

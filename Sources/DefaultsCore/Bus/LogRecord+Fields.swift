@@ -98,13 +98,29 @@ extension Overruled {
     fileprivate var fields: DomainValues {
         var fields: DomainValues = ["key": .string(key), "source": .dictionary(writer.fields)]
         fields["value"] = value
+        if case .olderVersion(let time) = reason {
+            fields["reason"] = "older-version"
+            fields["loaded"] = time.map { .integer($0.nanoseconds) }
+        }
         return fields
     }
 
     fileprivate init(_ fields: Fields) throws(DefaultsError) {
         self.init(
             key: try fields.string("key"), value: fields.values["value"],
-            writer: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")))
+            writer: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")),
+            reason: try Reason(fields))
+    }
+}
+
+extension Overruled.Reason {
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        guard fields.values["reason"] == "older-version" else {
+            self = .laterChange
+            return
+        }
+        let isKnown = fields.values["loaded"] != nil
+        self = .olderVersion(isKnown ? Timestamp(nanoseconds: try fields.integer("loaded")) : nil)
     }
 }
 

@@ -52,10 +52,22 @@ package struct Overruled: Hashable, Sendable {
     package var value: PropertyListValue?
     /// The writer of the discarded value.
     package var writer: Writer
+    /// The reason why it was discarded.
+    package var reason: Reason
 
-    package init(key: String, value: PropertyListValue?, writer: Writer) {
+    /// A reason to discard a value.
+    package enum Reason: Hashable, Sendable {
+        /// The other writer's change was later.
+        case laterChange
+        /// The writer had loaded an older version, which became the file at this time, if that is known. So the value
+        /// is what the key had then, and not a change.
+        case olderVersion(Timestamp?)
+    }
+
+    package init(key: String, value: PropertyListValue?, writer: Writer, reason: Reason = .laterChange) {
         self.key = key
         self.value = value
         self.writer = writer
+        self.reason = reason
     }
 }

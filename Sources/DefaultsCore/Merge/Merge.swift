@@ -69,6 +69,14 @@ package struct Merge: Sendable {
         package var overruled: [Overruled] = []
 
         package init() {}
+
+        /// Adds a value that a writer wrote because it had loaded an older version.
+        fileprivate mutating func overrule(
+            _ key: String, _ value: PropertyListValue?, loaded inference: VersionHistory.Inference
+        ) {
+            overruled.append(
+                Overruled(key: key, value: value, writer: .file, reason: .olderVersion(inference.loaded)))
+        }
     }
 
     /// Merges the file's current contents.
@@ -90,23 +98,22 @@ package struct Merge: Sendable {
         parseBase()
         func keyTime(_ key: String) -> Timestamp { times.map { min($0[key], time) } ?? time }
         let difference = Difference(from: base, to: disk, readFrom: format)
-        let changed =
+        let inference =
             isWhole
-            ? Set(difference.keys)
+            ? VersionHistory.Inference(changed: Set(difference.keys))
             : history.keysChanged(
                 by: disk, differing: Set(difference.keys), evidence, readFrom: format, mayBeRestore: mayBeRestore)
         var result = Result()
-        for key in changed {
+        for key in inference.changed {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
             if decide(key, theirs, keyTime(key), format, &result) { pending[key] = nil }
         }
-        for key in difference.keys where !changed.contains(key) && pending[key] == nil {
-            // The writer had loaded an older version and didn't mean to change this key back, so restore the newer
-            // value.
+        for key in inference.stale where pending[key] == nil {
+            // The writer didn't mean to change this key back, so restore the newer value.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
-            result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
+            result.overrule(key, disk[key], loaded: inference)
         }
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
@@ -153,11 +160,14 @@ package struct Merge: Sendable {
     ) -> Result {
         parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
-        let changed = history.keysChanged(
+        let inference = history.keysChanged(
             by: disk, differing: Set(difference.keys), evidence, readFrom: format,
             skipping: max(0, history.total - total))
         var result = Result()
-        for key in changed {
+        for key in inference.stale where !PropertyListValue.areSame(current(key), disk[key], readFrom: format) {
+            result.overrule(key, disk[key], loaded: inference)
+        }
+        for key in inference.changed {
             if pending[key] == nil, let last = keyTimes[key], last >= time {
                 // The version that replaced the displaced one holds a later change to the key.
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {

@@ -15,6 +15,18 @@ package struct VersionHistory: Sendable {
     private struct Step {
         var back: Difference
         var isForeign: Bool
+        /// The time when the version became the file.
+        var time: Timestamp
+    }
+
+    /// The keys that a file's writer changed, and the older version that it had loaded.
+    package struct Inference: Hashable, Sendable {
+        /// The keys that the writer set, perhaps to their existing values, or removed.
+        package var changed: Set<String>
+        /// The keys that have older values in the file, because the writer had loaded those.
+        package var stale: Set<String> = []
+        /// The time when the version that the writer had loaded became the file; `nil` if it is unknown.
+        package var loaded: Timestamp?
     }
 
     /// The versions, the newest last.
@@ -49,7 +61,7 @@ package struct VersionHistory: Sendable {
         }
         if back.isEmpty { return }
         total += 1
-        steps.append(Step(back: back, isForeign: foreign != nil))
+        steps.append(Step(back: back, isForeign: foreign != nil, time: time))
         keys += back.count
         // Always retain the version before the newest, however many keys differ: the writer of a displaced file had
         // loaded it.
@@ -115,15 +127,20 @@ package struct VersionHistory: Sendable {
     ///     replaced them with an older version. If no earlier version is known, the answer is `differing`.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose; false if the
     ///     versions are only partly known.
-    /// - Returns: The keys that the writer set, perhaps to their existing values, or removed.
+    /// - Returns: The answer, and the rest of D(0).
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, _ evidence: WriterEvidence, readFrom format: PropertyListFormat,
         skipping skipped: Int = 0, mayBeRestore: Bool = true
-    ) -> Set<String> {
+    ) -> Inference {
         let isStale = isStale(evidence)
         let mayBeRepeated = mayBeRepeated(evidence)
         var walk = Walk(differing: differing)
-        var answer = differing
+        var answer = Inference(changed: differing)
+        func inference(_ changed: Set<String>, at index: Int) -> Inference {
+            Inference(
+                changed: changed, stale: walk.newest.subtracting(changed),
+                loaded: index < steps.count ? steps[steps.count - index - 1].time : nil)
+        }
         for index in 0...steps.count {
             if index > 0 {
                 walk.stepBack(over: steps[steps.count - index], disk, format, countsForeign: index > skipped)
@@ -131,15 +148,16 @@ package struct VersionHistory: Sendable {
             if index < skipped { continue }
             if index == skipped {
                 walk.newest = walk.differing
-                answer = walk.differing
+                answer = Inference(changed: walk.newest)
                 if !isStale && !mayBeRepeated { return answer }
             }
             if walk.differing.isEmpty, mayBeRestore || index == skipped {
-                return mayBeRepeated && index == total - (written?.total ?? total) ? [] : walk.newest
+                let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)
+                return inference(isRepeated ? [] : walk.newest, at: index)
             }
-            if isStale, walk.differing.count < answer.count {
+            if isStale, walk.differing.count < answer.changed.count {
                 let changed = walk.keysChangedIfLoaded
-                if changed.count < answer.count { answer = changed }
+                if changed.count < answer.changed.count { answer = inference(changed, at: index) }
             }
         }
         return answer

@@ -51,7 +51,7 @@ final class LiveUpdates: Sendable {
             while let event = try? await events.next() {
                 switch event {
                 case .change, .gap: await self.report(of: event, in: name)
-                case .damaged, .unsaved, .recovered: break
+                case .overruled, .damaged, .unsaved, .recovered: break
                 }
             }
         }

@@ -52,6 +52,40 @@ public struct DefaultsChange: Hashable, Sendable {
         }
     }
 
+    /// A value that a merge discarded in favor of another writer's value for the same key.
+    public struct Overruled: Hashable, Sendable {
+        /// The key.
+        public let key: String
+        /// The discarded value; `nil` if a removal was discarded.
+        public let value: PropertyListValue?
+        /// The writer of the discarded value.
+        public let source: Source
+        /// The reason why it was discarded.
+        public let reason: Reason
+
+        /// A reason to discard a value; later versions may add others.
+        public enum Reason: Hashable, Sendable {
+            /// The other writer's change was later.
+            case laterChange
+            /// The writer had loaded an older version of the file, from before the value that stands was set.
+            ///
+            /// The date is the time when that version became the file; `nil` if it is unknown. To insist on the
+            /// discarded value, write it again.
+            case olderVersion(Date?)
+        }
+
+        fileprivate init(_ lost: DefaultsCore.Overruled) {
+            key = lost.key
+            value = lost.value
+            source = Source(lost.writer, isOwn: lost.writer == .app(.current))
+            reason =
+                switch lost.reason {
+                case .laterChange: .laterChange
+                case .olderVersion(let time): .olderVersion(time.map(Date.init))
+                }
+        }
+    }
+
     /// A position in the agent's log, for `defaults tail --since`.
     public struct Cursor: Hashable, Sendable, LosslessStringConvertible {
         fileprivate let cursor: DefaultsCore.Cursor
@@ -77,7 +111,11 @@ public struct DefaultsChange: Hashable, Sendable {
     /// The reason for the changes, if their writer gave one.
     public let origin: Origin?
     /// The changes to this domain's keys, each key once, sorted by name.
+    ///
+    /// Empty if the change set only reports overruled values.
     public let changes: [KeyChange<PropertyListValue?>]
+    /// The values that lost in the same merge, either to these changes or to values that stay in effect.
+    public let overruled: [Overruled]
     /// The time of the change, for display only: the stream's order is authoritative, since clocks may be set.
     public let time: Date
     /// The position after this change set in the agent's log.
@@ -94,24 +132,37 @@ public struct DefaultsChange: Hashable, Sendable {
         domain: PreferencesDomain
     ) {
         self.domain = domain
-        source =
-            switch changeSet.source {
+        source = Source(changeSet.source, isOwn: isOwn)
+        origin = changeSet.origin.map(Origin.init)
+        changes = changeSet.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) }
+        overruled = changeSet.overruled.map(Overruled.init)
+        self.time = Date(time)
+        self.cursor = Cursor(cursor)
+    }
+}
+
+extension DefaultsChange.Source {
+    fileprivate init(_ writer: Writer, isOwn: Bool) {
+        self =
+            switch writer {
             case _ where isOwn: .thisProcess
             case .app(let app): .process(Int(app.pid), executable: app.executable)
             case .file: .file
             case .agent: .agent
             }
-        origin = changeSet.origin.map(Origin.init)
-        changes = changeSet.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) }
-        self.time = Date(timeIntervalSince1970: Double(time.nanoseconds) / 1e9)
-        self.cursor = Cursor(cursor)
     }
+}
+
+extension Date {
+    fileprivate init(_ time: Timestamp) { self.init(timeIntervalSince1970: Double(time.nanoseconds) / 1e9) }
 }
 
 /// An event of the domains that a stream follows.
 public enum DefaultsEvent: Hashable, Sendable {
     /// A change set: some values have changed.
     case change(DefaultsChange)
+    /// A change set without changes: some values have been overruled by values that stay in effect.
+    case overruled(DefaultsChange)
     /// A domain's file is damaged or unreadable, for the given reason; the values stay as they were.
     case damaged(PreferencesDomain, reason: String)
     /// A domain's edits, from any process, can't be saved, for the given reason.

@@ -106,10 +106,9 @@ extension DefaultsEvent {
         case .record(let record, let cursor, let isOwn):
             switch record.event {
             case .change(let changeSet):
-                // A change set that only reports overruled values has changed nothing.
-                if changeSet.changes.isEmpty { return nil }
                 let domain = source.domain(changeSet.domain)
-                self = .change(DefaultsChange(changeSet, at: record.time, cursor, isOwn: isOwn, domain: domain))
+                let change = DefaultsChange(changeSet, at: record.time, cursor, isOwn: isOwn, domain: domain)
+                self = change.changes.isEmpty ? .overruled(change) : .change(change)
             case .damaged(let domain, let reason): self = .damaged(source.domain(domain), reason: reason)
             case .unsaved(let domain, let reason): self = .unsaved(source.domain(domain), reason: reason)
             case .recovered(let domain): self = .recovered(source.domain(domain))

@@ -289,11 +289,17 @@ extension ManualPage {
         .It Li damage
         For current values: the reason why the file can't be used, if these are its last good values.
         .It Li overruled
-        The edits that lost against a later writer: a list of objects with
+        The values that lost: a list of objects with
         .Li key ,
         .Li value
         and
         .Li source .
+        If the writer had loaded an older version of the file, the
+        .Li reason
+        is older-version, and
+        .Li loaded
+        is the time when that version was written, or null if it is unknown.
+        To insist on such a value, write the file again.
         .El
         .Pp
         Data is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.

@@ -357,8 +357,23 @@ struct MergeTests {
         merge.markSaved(edits, at: before)
         let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "b", old: 1, new: 5)])
-        #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file)])
+        #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file, reason: .olderVersion(nil))])
         #expect(merge.current == ["a": 2, "b": 5])
+    }
+
+    @Test("A value that is put back is reported with the time of the version that its writer had loaded")
+    func putBackFromVersion() {
+        var merge = Merge(base: ["a": 0, "b": 1])
+        for (value, time) in [(1, before), (2, now)] as [(PropertyListValue, Timestamp)] {
+            merge.pending = ["a": edit(value, at: time)]
+            merge.markSaved(merge.pending, at: time)
+        }
+        let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: after)
+        #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file, reason: .olderVersion(before))])
+        // Whoever writes the same file again means it.
+        merge.markSaved(merge.pending, at: after)
+        _ = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: after)
+        #expect(merge.current == ["a": 1, "b": 5])
     }
 
     @Test("A change by a foreign writer just before its file was replaced is merged and becomes pending")

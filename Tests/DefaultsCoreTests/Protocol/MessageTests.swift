@@ -87,6 +87,8 @@ struct MessageTests {
         let changes = values.map { KeyChange(key: $0, old: nil, new: $1) } + [KeyChange(key: "x", old: 1, new: nil)]
         let overruled = [
             Overruled(key: "x", value: nil, writer: .agent), Overruled(key: "y", value: 1, writer: .app(app)),
+            Overruled(key: "z", value: 1, writer: .file, reason: .olderVersion(nil)),
+            Overruled(key: "zz", value: nil, writer: .file, reason: .olderVersion(Timestamp(nanoseconds: 7))),
         ]
         let events: [LogRecord.Event] = [
             .change(ChangeSet(domain: domains[2], source: .app(app), changes: changes, overruled: overruled)),

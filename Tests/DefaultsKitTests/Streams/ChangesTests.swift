@@ -1,4 +1,5 @@
 import DefaultsClient
+import DefaultsCore
 import PropertyList
 import Testing
 
@@ -26,6 +27,24 @@ struct ChangesTests {
         #expect(seen.allSatisfy { $0.source == .thisProcess })
         #expect(seen[0].domain.name == UserDefaults.applicationIdentifier)
         #expect(Set(seen.map(\.cursor)).count == 3)
+    }
+
+    @Test("A change set that has changed nothing is an event of its own", arguments: [true, false])
+    func overruled(hasChange: Bool) throws {
+        let domain = defaults.domain
+        let lost = [Overruled(key: "a", value: 1, writer: .file, reason: .olderVersion(nil))]
+        let changes = hasChange ? [DefaultsCore.KeyChange(key: "b", old: nil, new: 1)] : []
+        let record = LogRecord(
+            revision: 1, time: Timestamp(nanoseconds: 0),
+            event: .change(ChangeSet(domain: domain, source: .file, changes: changes, overruled: lost)))
+        let source = try defaults.source(of: .application).get()
+        let cursor = DefaultsCore.Cursor(epoch: Epoch(value: 1), revision: 1)
+        let event = try #require(DefaultsEvent(.record(record, cursor, isOwn: false), source))
+        if case .overruled(let change) = event {
+            #expect(!hasChange && change.overruled.map(\.key) == ["a"])
+        } else {
+            #expect(hasChange && change(event)?.overruled.map(\.reason) == [.olderVersion(nil)])
+        }
     }
 
     @Test("A transaction is one change with sorted keys and without unchanged ones")
