@@ -40,10 +40,12 @@ struct AgentFaultTests {
             case .file: return [place.path(domain)]
             case .temporary:
                 let name = ContentHash(Array("\(domain).plist".utf8))
-                let new = ContentHash(try PropertyListValue.dictionary(after).write(as: .xml))
                 let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
-                // Files that were displaced a moment ago may have the first names.
-                return (0..<16).map { "\(place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
+                return try [after, before.filter { $0.key != "key" }].flatMap { values in
+                    let new = ContentHash(try PropertyListValue.dictionary(values).write(as: .xml))
+                    // Files that were displaced a moment ago may have the first names.
+                    return (0..<16).map { "\(place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
+                }
             case .log: return [try place.log(), try place.log() + ".new-1"]
             case .locks:
                 return ["\(place.preferences)/.defaultsd.agent", "\(place.preferences)/.defaultsd.lock"]
@@ -71,15 +73,19 @@ struct AgentFaultTests {
     }
 
     func values(_ place: AgentProcess.Place) throws -> DomainValues {
-        guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.domain)))
+        guard RawFile.exists(place.path(Self.domain)),
+            case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.domain)))
         else { return [:] }
         return values
     }
 
     /// Makes the edit, which the agent has acknowledged but may not have saved on return.
     func edit(_ agent: AgentProcess, key value: PropertyListValue = "after") throws {
-        let domain = Domain(try DomainName(Self.domain))
-        try agent.connect().edit(domain, ["key": value], replacesAll: false)
+        try make(["key": value], agent)
+    }
+
+    func make(_ edit: Difference, replacesAll: Bool = false, _ agent: AgentProcess) throws {
+        try agent.connect().edit(Domain(try DomainName(Self.domain)), edit, replacesAll: replacesAll)
     }
 
     /// Makes the edit and returns once it is saved.
@@ -94,11 +100,12 @@ struct AgentFaultTests {
     }
 
     /// Expects nothing in the directory but the domains' files.
-    func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
+    func expectNoLeftovers(_ place: AgentProcess.Place, hasFile: Bool = true, _ comment: String) {
         // Displaced files are kept for a second.
         _ = eventually(within: 60) { place.hiddenVersions == [] }
         let names = Set(names(in: place))
-        #expect(names == ["\(Self.domain).plist", "\(AgentSettings.domainName).plist"], "\(comment)")
+        let expected = ["\(AgentSettings.domainName).plist"] + (hasFile ? ["\(Self.domain).plist"] : [])
+        #expect(names == Set(expected), "\(comment)")
         let left = namesOfFiles(in: place.state + "/defaultsd").filter { $0.contains(".log.new") }
         #expect(left == [], "\(comment)")
     }

@@ -5,9 +5,12 @@ import Linux
 import PropertyList
 
 extension OpenDomain {
-    /// Records that the file has been read, since whoever copies an export over it knows its values (see `Seal`).
-    func noteRead() {
-        guard let path = try? choice.directory(of: location).path(of: domain) else { return }
+    /// Marks the file as read once it holds these values, since whoever copies an export over it knows them (see
+    /// `Seal`).
+    func markRead(_ values: DomainValues) {
+        guard (try? backend.synchronize(domain)) != nil, (try? self.values()) == values,
+            let path = try? choice.directory(of: location).path(of: domain)
+        else { return }
         _ = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY).read(upTo: 1)
     }
 

@@ -29,6 +29,6 @@ struct Export: ParsableCommand {
             throw Failure("\(error) Export it to a file, or use `read --plist binary`.", .dataError)
         }
         try OutputFile.write(bytes, to: path)
-        domain.noteRead()
+        domain.markRead(values)
     }
 }

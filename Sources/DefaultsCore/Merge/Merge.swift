@@ -200,14 +200,24 @@ package struct Merge: Sendable {
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
-    /// Sets or removes keys, skipping those that already have the value.
+    /// Sets or removes keys.
+    ///
+    /// For a key that already has the value, only its time changes: nothing that was written before overrules it.
     ///
     /// - Returns: The changes in the values in effect.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
         parseBase()
         return values.compactMap { key, value in
             let old = current(key)
-            if old == value { return nil }
+            if old == value {
+                if let edit = pending[key] {
+                    pending[key]?.time = max(edit.time, time)
+                } else if !keyTimes.isEmpty {
+                    // Without earlier changes, there is no displaced file that could hold an older value.
+                    keyTimes[key] = max(keyTimes[key] ?? baseTime, time)
+                }
+                return nil
+            }
             pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence)
             return KeyChange(key: key, old: old, new: value)
         }

@@ -18,9 +18,9 @@ extension StoreState {
             values = state.merge.notOverruled(values, setAt: time, replacing: former, readFrom: state.format)
         }
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
-        if changes.isEmpty { return (log.head, []) }
         let isNew = domains[request.domain] == nil
-        domains[request.domain] = consume state
+        if !isNew || !changes.isEmpty { domains[request.domain] = consume state }
+        if changes.isEmpty { return (log.head, []) }
         let changeSet = ChangeSet(
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
             origin: request.origin)

@@ -213,6 +213,19 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": 3, "g": 1])
     }
 
+    @Test("A change in a displaced file loses to a later edit with the same value", arguments: [true, false])
+    func displacedBeforeEqualEdit(isPending: Bool) {
+        var merge = Merge(base: ["a": 1, "f": 1])
+        _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
+        merge.markSaved(merge.pending, at: before)
+        if isPending { _ = merge.edit(["f": 3], time: before, writer: .testApp, sequence: 2) }
+        let value = merge.current("f")
+        #expect(merge.edit(["f": value], time: after, writer: .testApp, sequence: 3) == [])
+        _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(merge.current == ["a": 2, "f": value])
+    }
+
     @Test("A removed file removes all keys except those set afterwards")
     func removedFile() {
         var merge = Merge(
