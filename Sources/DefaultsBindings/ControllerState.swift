@@ -89,9 +89,13 @@ struct ControllerState: Sendable {
 
     /// Removes saved edits from the buffer, unless a key was set to another value in the meantime.
     ///
+    /// Refused edits stay, except in a controller that applies edits immediately: it would try them again each time.
+    ///
     /// - Returns: The edits to save next.
-    mutating func endSaving(_ saved: Difference) -> Difference? {
-        for (key, value) in saved where contents.buffer[key] == .some(value) { contents.buffer[key] = nil }
+    mutating func endSaving(_ saved: Difference, refused: Set<String> = []) -> Difference? {
+        for (key, value) in saved where contents.buffer[key] == .some(value) {
+            if contents.appliesImmediately || !refused.contains(key) { contents.buffer[key] = nil }
+        }
         isSaving = false
         defer { mustSaveAgain = false }
         return mustSaveAgain ? beginSaving() : nil

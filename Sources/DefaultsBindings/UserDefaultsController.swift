@@ -80,13 +80,14 @@ public final class UserDefaultsController: Sendable {
     /// Applies the edits in the buffer, including removals, as one change set.
     ///
     /// Without such edits, it has no effect. The edits are in the defaults when the call returns, unless another thread
-    /// is already saving; that thread then also saves these edits.
+    /// is already saving; that thread then also saves these edits. A value that can't be stored is reported to the
+    /// handler of `UserDefaults.setProblemHandler(_:)`, and stays in the buffer.
     public func save() {
         var next = change { $0.beginSaving() }
         // The edits stay in the buffer until the defaults have them, so that no reader sees an old value in between.
         while let values = next {
-            defaults.edit(values)
-            next = change { $0.endSaving(values) }
+            let refused = defaults.edit(values)
+            next = change { $0.endSaving(values, refused: refused) }
         }
     }
 

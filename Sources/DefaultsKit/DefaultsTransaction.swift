@@ -34,7 +34,7 @@ public struct DefaultsTransaction {
         get { key.read(propertyListValue(forKey: key.name), in: defaults) }
         set {
             do throws(DefaultsError) {
-                values[key.name] = .some(try PropertyListValue(storing: newValue, forKey: key.name))
+                try setChecked(try PropertyListValue(storing: newValue, forKey: key.name), forKey: key.name)
             } catch {
                 ProblemHandler.report(DefaultsProblem(.value, error))
             }
@@ -56,10 +56,16 @@ public struct DefaultsTransaction {
     /// keeps its value.
     public mutating func set(_ value: PropertyListValue?, forKey key: String) {
         do throws(DefaultsError) {
-            values[key] = .some(try PropertyListValue(storing: value, forKey: key))
+            try setChecked(try PropertyListValue(storing: value, forKey: key), forKey: key)
         } catch {
             ProblemHandler.report(DefaultsProblem(.value, error))
         }
+    }
+
+    /// Sets a key, so that a value that can't be stored doesn't discard the others.
+    private mutating func setChecked(_ value: PropertyListValue?, forKey key: String) throws(DefaultsError) {
+        try EditRequest.check(key, value, for: defaults.domain)
+        values[key] = .some(value)
     }
 
     /// Removes a key.

@@ -60,13 +60,18 @@ extension UserDefaults {
     }
 
     /// Sets and removes keys as one change set.
-    package func edit(_ values: Difference) {
-        client.edit(domain, values)
-        publishEdit(of: values.keys)
+    ///
+    /// - Returns: The keys that can't be set to their values. These are reported, and the keys keep their values.
+    @discardableResult
+    package func edit(_ values: Difference) -> Set<String> {
+        let refused = client.edit(domain, values)
+        publishEdit(of: values.keys.filter { !refused.contains($0) })
+        return refused
     }
 
     /// Publishes an edit to this process's observers.
-    func publishEdit(of keys: some Sequence<String>) {
+    func publishEdit(of keys: some Collection<String>) {
+        if keys.isEmpty { return }
         OwnChanges.publish(OwnChange(defaults: self, domain: domain.name.description, keys: keys))
     }
 

@@ -37,6 +37,23 @@ struct LiveTroubleTests {
         }
     }
 
+    @Test("A value that can't be stored doesn't discard the other edits of a burst")
+    func burst() throws {
+        try AgentProcess.withAgent { agent in
+            try withDefaults(agent.place) { defaults, _ in
+                let never = PropertyListDate(secondsSinceReferenceDate: .nan)
+                for number in 0..<2_000 {
+                    defaults.set(number, forKey: "k\(number)")
+                    if number == 1_000 { defaults.edit(["bad": .date(never)]) }
+                }
+                #expect(defaults.synchronize())
+                let domain = Domain(try DomainName("org.example.app"))
+                let values = try agent.connect().snapshot(of: domain).values
+                #expect(values.count == 2_000 && values["bad"] == nil)
+            }
+        }
+    }
+
     @Test("A value that is nested too deeply is refused when it is set")
     func tooDeep() throws {
         var value: PropertyListValue = .array([])

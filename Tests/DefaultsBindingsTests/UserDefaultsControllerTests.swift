@@ -53,6 +53,19 @@ struct UserDefaultsControllerTests {
         #expect(defaults.values() == [:])
     }
 
+    @Test("A value that can't be stored stays in the buffer, and doesn't discard the others")
+    func refused() {
+        controller.appliesImmediately = false
+        controller.values[.width] = 2
+        let key = "e" + String(repeating: "\u{301}", count: 129)
+        controller.values.setValue("x", forKey: key)
+        controller.save()
+        #expect(defaults.values() == ["width": 2])
+        #expect(controller.hasUnappliedChanges && controller.values[key] == "x")
+        controller.revert()
+        #expect(!controller.hasUnappliedChanges)
+    }
+
     @Test("A controller that applies immediately never has unapplied changes")
     func immediately() {
         controller.values.setValue("Ada", forKey: "title")

@@ -63,10 +63,26 @@ struct ClientStateTests {
         _ = state.edit(Domain(name), ["k": 1], at: Self.time)
         _ = state.edit(Domain(name), ["l": 1], at: Self.time)
         _ = state.dequeueRequests()
-        _ = state.refuse(2)
+        #expect(!state.refuse(2, DefaultsError(.invalidValue, "")).isSentAgain)
         #expect(!state.isAccepted && state.values(of: Domain(name)) == ["k": 1])
         _ = state.accept(1)
         #expect(state.isAccepted)
+    }
+
+    @Test("Of several values that a session refuses together, each is sent again alone")
+    func dividing() throws {
+        let domain = Domain(try DomainName("a.b"))
+        var state = ClientState(system: .none, volatile: [:])
+        _ = state.edit(domain, ["k": 1, "l": 1, "m": 1], at: Self.time)
+        _ = state.dequeueRequests()
+        _ = state.edit(domain, ["m": 2], at: Self.time)
+        #expect(state.refuse(1, DefaultsError(.invalidValue, "")).isSentAgain)
+        #expect(state.values(of: domain) == ["k": 1, "l": 1, "m": 2])
+        let sent = state.dequeueRequests().edits.map(\.values)
+        #expect(Set(sent) == [["k": 1], ["l": 1], ["m": 2]] && sent.count == 3)
+        let refused = try #require(sent.firstIndex(of: ["k": 1]))
+        #expect(!state.refuse(UInt64(refused) + 2, DefaultsError(.invalidValue, "")).isSentAgain)
+        #expect(state.values(of: domain) == ["l": 1, "m": 2])
     }
 
     @Test("An edit stays in effect if its stream restarts before its record arrives", arguments: [true, false])

@@ -245,7 +245,34 @@ package final class Client: Sendable {
     }
 
     /// Sets and removes keys of a domain in one change set.
-    package func edit(_ domain: Domain, _ values: Difference) {
+    ///
+    /// - Returns: The keys that can't be set to their values. These are reported, and the keys keep their values.
+    @discardableResult
+    package func edit(_ domain: Domain, _ values: Difference) -> Set<String> {
+        let refused = reportRefused(values, in: domain)
+        if refused.count < values.count {
+            make(refused.isEmpty ? values : values.filter { !refused.contains($0.key) }, in: domain)
+        }
+        return refused
+    }
+
+    /// Reports each value that can't be stored.
+    ///
+    /// - Returns: The keys of these values.
+    private func reportRefused(_ values: Difference, in domain: Domain) -> Set<String> {
+        var refused: Set<String> = []
+        for (key, value) in values {
+            do throws(DefaultsError) {
+                try EditRequest.check(key, value, for: domain)
+            } catch {
+                refused.insert(key)
+                ProblemHandler.report(Problem(.value, error))
+            }
+        }
+        return refused
+    }
+
+    private func make(_ values: Difference, in domain: Domain) {
         // In the usual case, the values are loaded and the lock, which other threads also need, is acquired only once.
         if !isStale,
             let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil })
@@ -256,9 +283,10 @@ package final class Client: Sendable {
         with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
     }
 
-    /// Replaces all keys of a domain in one change set.
+    /// Replaces all keys of a domain in one change set; a key that can't be set to its value keeps the one that it has.
     package func replace(_ domain: Domain, with values: DomainValues) {
-        with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
+        let refused = reportRefused(values.mapValues(\.self), in: domain)
+        with([domain.name]) { transition { ((), $0.replace(domain, with: values, except: refused, at: .now())) } }
     }
 
     /// Sets and removes keys of a domain if certain keys still have their expected values, both in the file and as seen

@@ -185,13 +185,19 @@ extension ClientState {
         return changed
     }
 
-    /// Records that the session has refused an edit, which won't be resent.
-    mutating func refuse(_ number: UInt64) -> ClientEffects {
+    /// Records that the session has refused an edit.
+    ///
+    /// If the values are the reason and there are several, each is sent again alone, so that one doesn't discard the
+    /// others. Otherwise, the edit won't be resent.
+    ///
+    /// - Returns: Whether the edit is sent again; and the effects.
+    mutating func refuse(_ number: UInt64, _ error: DefaultsError) -> (isSentAgain: Bool, effects: ClientEffects) {
         var effects = ClientEffects()
-        guard let edit = unsaved.accept(number) else { return effects }
+        guard let edit = unsaved.accept(number) else { return (false, effects) }
+        if error.code == .invalidValue, edit.values.count > 1 { return (true, sendAgain(number, edit.divided)) }
         _ = unmask(edit, isFollowed: true, &effects)
         unsaved.drop(number)
-        return effects
+        return (false, effects)
     }
 
     /// Requeues an edit that the session refused as late, because others have changed the domain since it was made.
@@ -199,15 +205,23 @@ extension ClientState {
     /// The new request includes the values that the edit replaced, so that it sets only the keys that others haven't
     /// changed.
     mutating func compare(_ number: UInt64) -> ClientEffects {
-        var effects = ClientEffects()
-        guard var edit = unsaved.accept(number) else { return effects }
-        unsaved.drop(number)
-        edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
-        guard !edit.values.isEmpty else { return effects }
+        guard var edit = unsaved.accept(number) else { return ClientEffects() }
         edit.isLate = true
-        let again = unsaved.add(edit)
-        replicas.change(edit.domain) { $0.mask(edit.values.keys, number: again) }
-        effects.needsSession = true
+        return sendAgain(number, [edit])
+    }
+
+    /// Replaces an edit that the session refused with others, which set the keys that haven't been set since.
+    private mutating func sendAgain(_ number: UInt64, _ edits: [UnsavedEdit]) -> ClientEffects {
+        var effects = ClientEffects()
+        unsaved.drop(number)
+        for var edit in edits {
+            edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
+            if edit.values.isEmpty { continue }
+            let again = unsaved.add(edit)
+            _ = unsaved.seal()
+            replicas.change(edit.domain) { $0.mask(edit.values.keys, number: again) }
+            effects.needsSession = true
+        }
         return effects
     }
 

@@ -264,8 +264,7 @@ final class ClientThread {
         case .refused(let number, let error) where error.code == .late:
             client.transition { ((), $0.compare(number)) }
         case .refused(let number, let error):
-            client.report(error, of: .edit)
-            client.transition { ((), $0.refuse(number)) }
+            if !client.transition({ $0.refuse(number, error) }) { client.report(error, of: .edit) }
         case .committed(_, let error):
             let commit = commits.finish()
             let name = commit.domain.name

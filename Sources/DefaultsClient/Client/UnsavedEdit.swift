@@ -43,6 +43,17 @@ struct UnsavedEdit: Sendable {
             identity: EditIdentity(session: session, number: number), replacing: former)
     }
 
+    /// The edit as edits of one key each.
+    var divided: [UnsavedEdit] {
+        values.map { key, value in
+            var part = self
+            (part.values, part.replacing, part.since) = ([key: value], [:], [:])
+            part.replacing[key] = replacing[key]
+            part.since[key] = since[key]
+            return part
+        }
+    }
+
     /// Joins a later edit of the same domain into this one, which hasn't been sent yet.
     ///
     /// - Returns: Whether the edit was joined; an edit that would make this one large isn't.

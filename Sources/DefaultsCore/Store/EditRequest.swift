@@ -1,4 +1,4 @@
-import PropertyList
+package import PropertyList
 
 /// An app's request to change keys in one domain, as a single change set.
 package struct EditRequest: Hashable, Sendable {
@@ -48,11 +48,22 @@ package struct EditRequest: Hashable, Sendable {
     /// - Throws: `readOnly` or `invalidValue`.
     package func check() throws(DefaultsError) {
         try domain.checkWritable()
-        guard !values.contains(where: { $0.hasOverlongMarkRun || $1?.hasUnreadableKey == true }) else {
+        for (key, value) in values { try Self.check(key, value, for: domain) }
+        try Self.checkSize(of: values, for: domain)
+    }
+
+    /// Checks that a key can be set to a value, whatever else is set with it.
+    ///
+    /// - Throws: `invalidValue`.
+    package static func check(
+        _ key: String, _ value: PropertyListValue?, for domain: Domain
+    ) throws(DefaultsError) {
+        if key.hasOverlongMarkRun || value?.hasUnreadableKey == true {
             throw DefaultsError(
                 .invalidValue, "A key for \(domain) has more than 128 combining marks in a row. Use another key.")
         }
-        if let (key, _) = values.first(where: { $1?.hasDateBeyondCalendar == true }) {
+        guard let value else { return }
+        if value.hasDateBeyondCalendar {
             throw DefaultsError(
                 .invalidValue,
                 "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which a text file can't "
@@ -60,20 +71,24 @@ package struct EditRequest: Hashable, Sendable {
         }
         // The file's top-level dictionary counts as a container too.
         let depth = PropertyListLimits.domainFile.depth - 1
-        for case (let key, let value?) in values where !value.fits(depth: depth) {
+        if !value.fits(depth: depth) {
             throw DefaultsError(
                 .invalidValue,
                 "The value of \"\(key)\" for \(domain) has more than \(depth) nested containers, the limit of a file. "
                     + "Use fewer levels.")
         }
+        try checkSize(of: [key: value], for: domain)
+    }
+
+    private static func checkSize(of values: Difference, for domain: Domain) throws(DefaultsError) {
         // Encode the values only if they may be too large.
         let size = values.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 0) }
         guard size > Frame.standardLimit / 4 else { return }
         let bytes = try Frame.encode(values.compactMapValues(\.self)).count
-        guard bytes <= Self.maximumBytes else {
+        guard bytes <= maximumBytes else {
             throw DefaultsError(
                 .invalidValue,
-                "The values for \(domain) take \(bytes) bytes; the limit of an edit is \(Self.maximumBytes). Store "
+                "The values for \(domain) take \(bytes) bytes; the limit of an edit is \(maximumBytes). Store "
                     + "large data in a separate file.")
         }
     }

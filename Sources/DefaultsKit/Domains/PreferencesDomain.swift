@@ -65,15 +65,14 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
 
     /// Sets keys in this domain, and removes those that are `nil`, as one change set.
     ///
-    /// An edit of a read-only domain, or a value that can't be stored, is reported to the handler of
-    /// `UserDefaults.setProblemHandler(_:)`, and nothing is set.
+    /// An edit of a read-only domain is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and nothing is
+    /// set. A value that can't be stored is reported as well, and its key keeps its value.
     public func set(_ values: [String: PropertyListValue?]) {
         do throws(DefaultsError) {
             try domain.checkWritable()
-            var stored = Difference()
-            for (key, value) in values { stored[key] = .some(try PropertyListValue(storing: value, forKey: key)) }
-            client.edit(domain, stored)
-            OwnChanges.publish(OwnChange(defaults: defaults, domain: name, keys: values.keys))
+            let refused = client.edit(domain, values)
+            let keys = values.keys.filter { !refused.contains($0) }
+            if !keys.isEmpty { OwnChanges.publish(OwnChange(defaults: defaults, domain: name, keys: keys)) }
         } catch {
             ProblemHandler.report(DefaultsProblem(.edit, error))
         }
