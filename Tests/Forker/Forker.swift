@@ -188,6 +188,10 @@ enum Scene: String {
 private func playTasks(_ defaults: UserDefaults) {
     let rounds = Atomic(0)
     let mayGoOn = Atomic(true)
+    // No child is forked before the parent has made the children's calls and each task's code has run (`playStorm`).
+    let warmedUp = Atomic(0)
+    defaults.set(0, forKey: "parent")
+    demand(defaults.synchronize(), "The parent synchronizes before its tasks begin.")
     let parent = getpid()
     let tasks = (0..<2).map { worker in
         Task.detached { @Sendable in
@@ -203,9 +207,11 @@ private func playTasks(_ defaults: UserDefaults) {
                 }
                 demand(getpid() == parent, "A child doesn't run the parent's tasks.")
                 rounds.add(1, ordering: .relaxed)
+                if number == 20 { warmedUp.add(1, ordering: .relaxed) }
             }
         }
     }
+    demand(comes { warmedUp.load(ordering: .relaxed) == 2 }, "The parent's tasks work.")
     for number in 0..<40 {
         let before = rounds.load(ordering: .relaxed)
         child {
@@ -231,7 +237,7 @@ private func playTasks(_ defaults: UserDefaults) {
 /// Plays the storm: threads set, read and synchronize at full speed while two others fork, and each child sets a key.
 private func playStorm(_ defaults: UserDefaults) {
     let mayGoOn = Atomic(true)
-    // Swift's runtime holds a lock while it makes a generic type for the first time, and a child that is forked at that
+    // Swift's runtime holds a lock while it makes a generic type or a lazy global, and a child that is forked at that
     // moment would wait for the lock forever. So no child is forked before each thread's code has run.
     let warmedUp = Atomic(0)
     child { defaults.set(0, forKey: "first") }
