@@ -246,7 +246,7 @@ private func playStorm(_ defaults: UserDefaults) {
             var number = 0
             while mayGoOn.load(ordering: .relaxed) {
                 number += 1
-                if number == 200 { warmedUp.add(1, ordering: .relaxed) }
+                if number == 50 { warmedUp.add(1, ordering: .relaxed) }
                 switch worker {
                 case 0:
                     defaults.set(number, forKey: "worker")
@@ -350,9 +350,9 @@ private struct Signal {
     }
 }
 
-/// Waits until a condition holds, for 20 s at most, and returns whether it does.
+/// Waits until a condition holds, for 60 s at most, and returns whether it does.
 private func comes(_ isSo: () -> Bool) -> Bool {
-    let deadline = now() + 20_000
+    let deadline = now() + 60_000
     while !isSo() {
         if now() > deadline { return false }
         poll(nil, 0, 1)
