@@ -269,7 +269,7 @@ struct BadFileTests {
                 let file = try #require(fd)
                 try #require(file >= 0)
                 try RawFile.write(Array("{a = 1;}".utf8), to: file)
-                close(file)
+                RawFile.close(file)
             }
             let changes = try follower.changes()
             #expect(changes.count == 4, "\(changes)")

@@ -11,17 +11,18 @@ package enum RawFile {
         try write(bytes, to: fd)
     }
 
-    /// Waits until the kernel sees no open writer of a file that this process wrote and closed.
+    /// Closes a file that this process wrote, and waits until the kernel sees no open writer of it.
     ///
     /// A process that another test starts in the meantime holds copies of all descriptors until it executes its
     /// program.
-    package static func settle(_ path: String) {
-        let fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard fd >= 0 else { return }
-        defer { close(fd) }
+    package static func close(_ writer: Int32) {
+        let reader = open("/proc/self/fd/\(writer)", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        Glibc.close(writer)
+        guard reader >= 0 else { return }
+        defer { Glibc.close(reader) }
         _ = eventually(within: 1) {
-            let isClosed = linux_lease_read(fd) == 0 || errno != EAGAIN
-            linux_lease_release(fd)
+            let isClosed = linux_lease_read(reader) == 0 || errno != EAGAIN
+            linux_lease_release(reader)
             return isClosed
         }
     }
@@ -48,7 +49,7 @@ package enum RawFile {
     package static func read(_ path: String) throws -> [UInt8] {
         let fd = open(path, O_RDONLY | O_CLOEXEC)
         guard fd >= 0 else { throw TestSystemError("open \(path)") }
-        defer { close(fd) }
+        defer { Glibc.close(fd) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {

@@ -249,7 +249,7 @@ struct DomainFileReadingTests {
             let writer = open(path, O_WRONLY)
             #expect(file(path).read(known: nil).kind == "beingWritten")
             #expect(file(path).read(known: nil, openWriters: .readAnyway).kind == "contents")
-            close(writer)
+            RawFile.close(writer)
             #expect(file(path).read(known: nil).kind == "contents")
         }
     }

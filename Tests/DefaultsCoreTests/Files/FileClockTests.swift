@@ -38,7 +38,6 @@ struct FileClockTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
             try RawFile.write("{ a = 1; }", to: path)
-            RawFile.settle(path)
             guard case .contents(let contents) = DomainFile(path: path).read(known: nil) else {
                 Issue.record("The file wasn't read.")
                 return

@@ -16,7 +16,6 @@ struct SavingTests {
 
     /// Returns the file's version as a reader sees it.
     private func version(of path: String) throws -> FileVersion {
-        RawFile.settle(path)
         guard case .contents(let contents) = file(path).read(known: nil) else { throw TestSystemError(path) }
         return contents.version
     }
@@ -94,8 +93,7 @@ struct SavingTests {
             try RawFile.write(Array("{ a = late".utf8), to: writer)
             #expect(displaced.examine(known: expected).kind == "beingWritten")
             try RawFile.write(Array("; }".utf8), to: writer)
-            close(writer)
-            RawFile.settle("/proc/self/fd/\(late)")
+            RawFile.close(writer)
             guard case .contents(let contents) = displaced.examine(known: expected) else {
                 Issue.record("The late writer's version wasn't seen.")
                 return

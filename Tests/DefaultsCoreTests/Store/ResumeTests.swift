@@ -479,7 +479,7 @@ struct ResumeTests {
             }
             let second = try fixture.resumedStore()
             #expect(second.pending().map(\.edits) == [2])
-            if writer >= 0 { close(writer) }
+            if writer >= 0 { RawFile.close(writer) }
             // Another crash changes nothing.
             let third = try fixture.resumedStore()
             #expect(third.pending().map(\.edits) == [2])
@@ -511,7 +511,7 @@ struct ResumeTests {
             if !isLogged { written["c"] = 1 }
             let bytes = try PropertyListValue.dictionary(written).write(as: .xml)
             #expect(write(writer, bytes, bytes.count) == bytes.count)
-            close(writer)
+            RawFile.close(writer)
             fixture.look(store)
             written["a"] = 2
             #expect(fixture.values(store) == written)
@@ -553,7 +553,7 @@ struct ResumeTests {
             let second = try fixture.resumedStore()
             if writer >= 0 {
                 #expect(!second.events.contains("recovered"))
-                close(writer)
+                RawFile.close(writer)
                 try RawFile.write("{ b = 1; }", to: fixture.path)
                 fixture.look(second)
             }

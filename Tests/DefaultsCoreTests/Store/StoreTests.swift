@@ -279,7 +279,7 @@ struct StoreTests {
             let writer = open("/proc/self/fd/\(late)", O_WRONLY | O_TRUNC)
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 5, "c": 1]).write(as: .xml), to: writer)
             #expect(store.examineDisplaced())
-            close(writer)
+            RawFile.close(writer)
             #expect(store.examineDisplaced(), "No other file holds this change yet.")
             #expect(fixture.values(store) == ["a": 2, "b": 5, "c": 1])
             #expect(store.pending().map(\.edits) == [1])
