@@ -9,154 +9,122 @@ import Testing
 
 /// Programs that write a file around the time at which a key is set through `defaultsd`: who has loaded which version
 /// decides what they mean.
+///
+/// `FAULTS=all swift test --filter WriterTests` tries every writer in every way.
 @Suite("Writers of a file around a set")
 struct WriterTests {
-    /// A way to load and to write the file, and the values that must be there at the end.
-    ///
-    /// The file has `size = 12` and `name = old`. Then `size` is set to 16.
-    struct Writer: CustomTestStringConvertible {
-        let testDescription: String
-        /// The script that runs before `size` is set.
-        var before = "true"
-        /// The script that runs afterwards.
-        let after: String
-        let size: Int
-        let name: String
-        var tool = "sh"
-        /// The size at the end if no agent has seen that the newest version was read before it was replaced.
-        var unseenSize: Int?
+    /// A writer of the table, and the circumstances of its write.
+    struct Row: CustomTestStringConvertible {
+        let writer: FileWriter
+        var life = Life.running
+        var fileSystem = FileSystem.ordinary
 
-        /// Sets keys of the file in place, or by `os.replace`, with values that were loaded from a file.
-        static func python(_ source: String, _ assignments: String, isInPlace: Bool) -> String {
-            let target = isInPlace ? "a.b.plist" : "../new"
-            return """
-                python3 -c "
-                import os, plistlib
-                d = plistlib.load(open('\(source)', 'rb'))
-                \(assignments)
-                f = open('\(target)', 'wb'); plistlib.dump(d, f); f.close()
-                \(isInPlace ? "" : "os.replace('../new', 'a.b.plist')")"
-                """
+        var testDescription: String { "\(writer.name), \(life), \(fileSystem)" }
+
+        /// The evidence that there will be when an agent merges the file.
+        var evidence: FileWriter.Evidence {
+            if life == .absent { return .whole }
+            return fileSystem.recordsReads && life != .killed ? .recorded : .unknown
+        }
+
+        /// The time, in seconds, for which a writer is assumed to hold its values if nothing is known of reads.
+        private var holdingTime: Double { writer.isInPlace ? 2 : 5 }
+
+        /// Returns the possible values at the end, if the set and the write together took a time.
+        func outcomes(after seconds: Double) -> [DomainValues] {
+            // On a slow machine, the write may be too late to be taken for one of old values.
+            let evidences = evidence == .unknown && seconds > holdingTime ? [.unknown, .whole] : [evidence]
+            return evidences.map { WriterTests.values(writer.outcome($0)) }
         }
     }
 
-    /// Writers that have loaded the newest version: everything that they change is meant.
-    private static let current = [
-        Writer(testDescription: "sed -i", after: "sed -i s/16/18/ a.b.plist", size: 18, name: "old"),
-        Writer(
-            testDescription: "sed -i, back to the value before",
-            after: "sed -i 's/16/12/; s/old/new/' a.b.plist", size: 12, name: "new", unseenSize: 16),
-        Writer(
-            testDescription: "vim, with a backup",
-            after: "vim -u NONE -es -c 'set backupcopy=yes' -c '%s/16/18/' -c wq a.b.plist",
-            size: 18, name: "old", tool: "vim"),
-        Writer(
-            testDescription: "vim, which moves the file away",
-            after: "vim -u NONE -es -c 'set backup backupcopy=no backupskip=' -c '%s/16/12/' -c '%s/old/new/' -c wq "
-                + "a.b.plist",
-            size: 12, name: "new", tool: "vim", unseenSize: 16),
-        Writer(
-            testDescription: "python, in place",
-            after: Writer.python("a.b.plist", "d['size'] = 18; d['name'] = 'new'", isInPlace: true),
-            size: 18, name: "new", tool: "python3"),
-        Writer(
-            testDescription: "python, by os.replace",
-            after: Writer.python("a.b.plist", "d['size'] = 12; d['name'] = 'new'", isInPlace: false),
-            size: 12, name: "new", tool: "python3", unseenSize: 16),
-        Writer(
-            testDescription: "an edited copy",
-            after: "sed 's/16/12/; s/old/new/' a.b.plist > ../new; mv ../new a.b.plist", size: 12, name: "new",
-            unseenSize: 16),
-    ]
-
-    /// Writers that put an older version back: all of it is meant.
-    private static let restoring = [
-        Writer(
-            testDescription: "git checkout of the file", before: "git init -q; git add a.b.plist; \(commit)",
-            after: "git checkout -q a.b.plist", size: 12, name: "old", tool: "git"),
-        Writer(
-            testDescription: "git stash", before: "git init -q; git add a.b.plist; \(commit)",
-            after: "git -c user.name=t -c user.email=t stash -q", size: 12, name: "old", tool: "git"),
-        Writer(
-            testDescription: "git stash, and pop", before: "git init -q; git add a.b.plist; \(commit)",
-            after: "git -c user.name=t -c user.email=t stash -q; git stash pop -q", size: 16, name: "old", tool: "git"),
-        Writer(
-            testDescription: "cp of a copy", before: "cp a.b.plist ../kept", after: "cp ../kept a.b.plist",
-            size: 12, name: "old"),
-        Writer(
-            testDescription: "cp -a of a copy that has never been the file",
-            before: "sed s/old/kept/ a.b.plist > ../kept; touch -d '1 hour ago' ../kept",
-            after: "cp -a ../kept a.b.plist", size: 12, name: "kept"),
-    ]
-
-    private static let commit = "git -c user.name=t -c user.email=t commit -qm old"
-
-    /// Writers that had loaded the version before, and can't know the newest: they didn't mean to change `size`.
-    private static let stale = [
-        Writer(
-            testDescription: "python with old values, in place", before: "cp a.b.plist ../loaded",
-            after: Writer.python("../loaded", "d['name'] = 'new'", isInPlace: true), size: 16, name: "new",
-            tool: "python3"),
-        Writer(
-            testDescription: "python with old values, by os.replace", before: "cp a.b.plist ../loaded",
-            after: Writer.python("../loaded", "d['name'] = 'new'", isInPlace: false), size: 16, name: "new",
-            tool: "python3"),
-        Writer(
-            testDescription: "old values, by cp", before: "cp a.b.plist ../loaded",
-            after: "sed -i s/old/new/ ../loaded; cp ../loaded a.b.plist", size: 16, name: "new"),
-        Writer(
-            testDescription: "old values, by rm and cp", before: "cp a.b.plist ../loaded",
-            after: "sed -i s/old/new/ ../loaded; rm a.b.plist; cp ../loaded a.b.plist", size: 16, name: "new"),
-        Writer(
-            testDescription: "old values, but an own one of the same key", before: "cp a.b.plist ../loaded",
-            after: "sed -i 's/12/14/; s/old/new/' ../loaded; mv ../loaded a.b.plist", size: 14, name: "new"),
-    ]
-
     /// The fate of the agent between the set and the write.
-    enum Life: CaseIterable { case running, restarted, killed }
+    enum Life: CaseIterable {
+        case running, restarted, killed
+        /// There is none until the end, and so no log that remembers earlier versions.
+        case absent
+    }
 
-    private func end(_ writer: Writer, _ life: Life, readsBetween: Bool = false) throws -> DomainValues {
-        try AgentProcess.withPlace { place in
+    static func values(_ outcome: (size: Int, name: String)) -> DomainValues {
+        ["size": .integer(Int64(outcome.size)), "name": .string(outcome.name)]
+    }
+
+    private static let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
+
+    /// Returns every writer on a file system: with every life on the usual one or if all are wanted, or else with one.
+    private static func rows(on fileSystem: FileSystem) -> [Row] {
+        FileWriter.all.enumerated().flatMap { number, writer in
+            Life.allCases.enumerated()
+                .filter { hasAll || fileSystem == .ordinary || number % Life.allCases.count == $0.offset }
+                .map { Row(writer: writer, life: $0.element, fileSystem: fileSystem) }
+        }
+    }
+
+    private func isInstalled(_ writer: FileWriter) -> Bool { Programs.isInstalled(writer.tool) }
+
+    /// Returns the values at the end, and the time from before the set until after the write, in seconds.
+    private func end(_ row: Row, readsBetween: Bool = false) throws -> (values: DomainValues, seconds: Double) {
+        try row.fileSystem.withPlace { place in
             try SavePatternTests.file.write(toFile: place.path("a.b"), atomically: false, encoding: .utf8)
-            var agent = try AgentProcess(place)
-            defer { agent.kill() }
+            var agent = row.life == .absent ? nil : try AgentProcess(place)
+            defer { agent?.kill() }
+            let environment = place.environment.merging(agent == nil ? ["DEFAULTSD_SOCKET": ""] : [:]) { $1 }
             func run(_ script: String) throws {
-                let outcome = try agent.shell("set -e; \(script)")
+                let outcome = try Programs.shell(script, in: place.preferences, environment: environment)
                 #expect(outcome.status == 0, "\(outcome.errors)")
             }
-            try run(writer.before)
-            #expect(try agent.defaults("write", "a.b", "size", "-int", "16").status == 0)
-            try agent.synchronize()
-            switch life {
-            case .running: break
+            try run(row.writer.before)
+            let start = ContinuousClock().now
+            try run("'\(Programs.defaults)' write a.b size -int 16")
+            try agent?.synchronize()
+            switch row.life {
+            case .running, .absent: break
             case .restarted:
-                agent.terminate()
+                agent?.terminate()
                 agent = try AgentProcess(place)
-            case .killed: agent.kill()
+            case .killed:
+                agent?.kill()
+                agent = nil
             }
             if readsBetween { try run("cat a.b.plist") }
-            try run(writer.after)
-            if life == .killed { agent = try AgentProcess(place) }
-            try agent.synchronize()
-            let values = try agent.connect().snapshot(of: Domain(try DomainName("a.b"))).values
+            try run(row.writer.after)
+            let seconds = (ContinuousClock().now - start) / .seconds(1)
+            let last = try agent ?? AgentProcess(place)
+            agent = last
+            try last.synchronize()
+            let values = try last.connect().snapshot(of: Domain(try DomainName("a.b"))).values
             #expect(try PropertyListValue(parsing: RawFile.read(place.path("a.b"))) == .dictionary(values))
-            return values
+            return (values, seconds)
         }
+    }
+
+    private func check(_ row: Row) throws {
+        guard isInstalled(row.writer) else { return }
+        let (values, seconds) = try end(row)
+        #expect(row.outcomes(after: seconds).contains(values), "\(values) after \(seconds) s")
     }
 
     @Test(
         "A writer means what it changed in the version that it had loaded, and a restored version is meant as a whole",
-        arguments: current + restoring + stale, Life.allCases)
-    func writes(_ writer: Writer, _ life: Life) throws {
-        guard try Programs.run("/bin/sh", ["-c", "command -v \(writer.tool)"]).status == 0 else { return }
-        let size = life == .killed ? writer.unseenSize ?? writer.size : writer.size
-        #expect(try end(writer, life) == ["size": .integer(Int64(size)), "name": .string(writer.name)])
-    }
+        arguments: rows(on: .ordinary) + rows(on: .tmpfs))
+    func writes(_ row: Row) throws { try check(row) }
 
-    @Test("If somebody has read the newest version, a program with old values wins", arguments: [stale[1]])
-    func readByAnother(_ writer: Writer) throws {
-        guard ForeignProcess.hasPython else { return }
-        #expect(try end(writer, .running, readsBetween: true) == ["size": 12, "name": "new"])
+    @Test(
+        "On an overlay, writers mean the same",
+        .enabled(if: FileSystem.overlay.isAvailable, "No overlay can be mounted."),
+        arguments: rows(on: .overlay))
+    func writesToOverlay(_ row: Row) throws { try check(row) }
+
+    @Test(
+        "If reads aren't recorded, a writer that follows the set soon is taken for one that had loaded old values",
+        .enabled(if: FileSystem.unrecorded.isAvailable, "No file system can be mounted."),
+        arguments: rows(on: .unrecorded))
+    func writesUnrecorded(_ row: Row) throws { try check(row) }
+
+    @Test("If somebody has read the newest version, a program with old values wins", arguments: [FileWriter.stale[1]])
+    func readByAnother(_ writer: FileWriter) throws {
+        guard isInstalled(writer) else { return }
+        #expect(try end(Row(writer: writer), readsBetween: true).values == Self.values(writer.outcome(.whole)))
     }
 
     @Test("An export that is edited and copied back is meant as a whole", .enabled(if: ForeignProcess.hasPython))
@@ -167,7 +135,7 @@ struct WriterTests {
             #expect(try agent.defaults("write", "a.b", "size", "-int", "16").status == 0)
             try agent.synchronize()
             #expect(try agent.defaults("export", "a.b", agent.place.root + "/exported").status == 0)
-            let write = Writer.python("../exported", "d['size'] = 12; d['name'] = 'new'", isInPlace: false)
+            let write = FileWriter.python("../exported", "d['size'] = 12; d['name'] = 'new'", isInPlace: false)
             #expect(try agent.shell(write).status == 0)
             try agent.synchronize()
             #expect(try agent.defaults("read", "a.b", "size").output == "12\n")

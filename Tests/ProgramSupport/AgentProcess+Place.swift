@@ -22,6 +22,12 @@ extension AgentProcess {
             self.isExplicit = isExplicit
         }
 
+        /// Creates the directories in another.
+        package init(in root: String) throws {
+            self.init(preferences: root + "/p", runtime: root + "/r")
+            for path in [preferences, runtime] where mkdir(path, 0o700) != 0 { throw TestSystemError("mkdir \(path)") }
+        }
+
         package var socket: String { runtime + "/socket" }
         /// The test's own directory, which contains the others.
         package var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }

@@ -14,13 +14,7 @@ package final class AgentProcess {
 
     /// Runs a test with new directories, without an agent.
     package static func withPlace<Result>(_ body: (Place) throws -> Result) throws -> Result {
-        try withTemporaryDirectory { root in
-            let place = Place(preferences: root + "/p", runtime: root + "/r")
-            for path in [place.preferences, place.runtime] where mkdir(path, 0o700) != 0 {
-                throw TestSystemError("mkdir \(path)")
-            }
-            return try body(place)
-        }
+        try withTemporaryDirectory { try body(Place(in: $0)) }
     }
 
     /// Runs a test with an agent that starts after `prepare` has filled the directories.
