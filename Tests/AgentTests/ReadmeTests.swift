@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ProgramSupport
+import PropertyList
 import TestSupport
 import Testing
 
@@ -53,19 +54,18 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The README's recording is what its commands show")
-    func recording() throws {
+    /// Runs a test with the commands of the section "Try it" that change a preference, while `defaults tail` runs.
+    ///
+    /// The function that the test gets runs a command and returns the line that `tail` prints.
+    private func tryOut(
+        _ body: (_ commands: [String], _ home: String, _ run: (String) throws -> String) throws -> Void
+    ) throws {
         let commands = blocks("```console", in: "Try it").joined().filter { $0.hasPrefix("$ ") }
             .map { String($0.dropFirst(2)) }
-        let recordings = blocks("```").filter { $0.first?.contains(" → ") == true }
         // CI tests the other parts of the first two commands.
         try #require(commands.count > 2)
         #expect(commands[0].hasPrefix("sudo apt-get install "))
         #expect(commands[1] == "swift build --product defaultsd && swift run defaults tail")
-        let changing = commands.dropFirst(2)
-        let recording = try #require(recordings.first)
-        #expect(changing.count == recording.count)
-
         try withTemporaryDirectory { home in
             try RawFile.makeDirectory(home + "/.config")
             let environment = [
@@ -79,16 +79,41 @@ struct ReadmeTests {
                     .contains(": everything, 0 behind")
             }
             #expect(isFollowing)
-            for (command, expected) in zip(changing, recording) {
+            try body(Array(commands.dropFirst(2)), home) { command in
                 let script = command.replacingOccurrences(of: "swift run defaults", with: "'\(Programs.defaults)'")
                 let outcome = try Programs.shell(script, in: home, environment: environment)
                 #expect(outcome.status == 0 && outcome.output == "", "\(command): \(outcome.errors)")
-                let line = try #require(tail.line())
-                #expect(Self.shape(line) == Self.shape(expected))
+                return try #require(tail.line())
             }
             tail.signal(SIGINT)
             #expect(tail.status() == 130)
             #expect(tail.complaints() == "")
+        }
+    }
+
+    @Test("The README's recording is what its commands show")
+    func recording() throws {
+        let recording = try #require(blocks("```").first { $0.first?.contains(" → ") == true })
+        try tryOut { commands, _, run in
+            #expect(commands.count == recording.count)
+            for (command, expected) in zip(commands, recording) {
+                let line = try run(command)
+                #expect(Self.shape(line) == Self.shape(expected))
+            }
+        }
+    }
+
+    @Test("The README's edit with sed stands, however often its commands are repeated")
+    func repeated() throws {
+        try tryOut { commands, home, run in
+            for round in 0..<3 {
+                let written = try run(commands[0])
+                #expect(written.contains(round == 0 ? "(none) → 12" : "14 → 12"), "\(written)")
+                let edited = try run(commands[1])
+                #expect(edited.contains("12 → 14"), "\(edited)")
+                let file = try RawFile.read(home + "/.config/org.example.editor.plist")
+                #expect(try PropertyListValue(parsing: file) == ["fontSize": 14], "round \(round)")
+            }
         }
     }
 
