@@ -34,6 +34,8 @@ enum Scene: String {
     case updates, transactions
     /// The same by `update`, while agents start and die. Prints the number of failed updates, whose effect is unknown.
     case uncertainUpdates
+    /// The key "size", to the number in `COUNTS`.
+    case size
 
     func play() {
         switch self {
@@ -88,6 +90,7 @@ enum Scene: String {
                 }
             }
             print(failures)
+        case .size: suite().set(times, forKey: "size")
         }
     }
 

@@ -252,9 +252,11 @@ struct Recovery {
     /// Restores the history that ends with the file's contents.
     private func restoreHistory(of contents: FileContents, in state: inout DomainState?, hasEdits: Bool) {
         var history = logged.history
-        // A foreign writer doesn't know about pending edits, and may still have an older version loaded.
-        if contents.saveMark == nil, hasEdits || history.count > 0 {
-            history.append(back: [:], at: contents.time, writtenAt: contents.evidence.written)
+        // The log has the agent's times, but the next file is compared with this one by the file system's. A foreign
+        // writer doesn't know about pending edits, and may still have an older version loaded.
+        let written = contents.saveMark == nil ? contents.evidence.written : nil
+        if hasEdits || history.count > 0 {
+            history.append(back: [:], at: contents.version.identity.changed, writtenAt: written)
         }
         state?.merge.history = history
         state?.merge.keyTimes = logged.keyTimes
