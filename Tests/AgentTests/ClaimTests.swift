@@ -201,6 +201,32 @@ struct ClaimTests {
         }
     }
 
+    @Test(
+        "Lock files that root has left in a user's directory stop neither saves nor the agent",
+        .enabled(if: AgentProcess.hasNobody))
+    func filesOfRoot() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            chmod(place.preferences, 0o755)
+            let files = [".defaultsd.lock", ".defaultsd.agent"].map { "\(place.preferences)/\($0)" }
+            for file in files {
+                try RawFile.write("", to: file)
+                chmod(file, 0o600)
+            }
+            let command = AgentProcess.asNobody + [Programs.defaults, "write", "a.b", "k", "-int", "1"]
+            let outcome = try Programs.run(
+                command[0], Array(command[1...]),
+                environment: place.environment.filter { $0.key != "DEFAULTSD_SOCKET" })
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(!RawFile.exists(files[0]))
+            // The first command has waited until root's files couldn't be new anymore.
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            #expect(try RawFile.status(files[1]).st_uid == 65_534)
+            #expect(try agent.defaults("write", "a.b", "k", "-int", "2").status == 0)
+        }
+    }
+
     @Test("A directory that other users may write to is reported in the log and the status")
     func exposed() throws {
         try AgentProcess.withPlace { place in

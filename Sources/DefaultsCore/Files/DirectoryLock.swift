@@ -64,7 +64,7 @@ package struct DirectoryLock: ~Copyable {
 
     /// Returns the error for a lock that another process holds.
     private static func occupied(_ path: String, in directory: PreferencesDirectory) -> DefaultsError {
-        guard let owner = LockFile.foreignOwner(of: path), owner != 0 else {
+        guard let owner = LockFile.foreignOwner(of: path) else {
             return DefaultsError(
                 .locked, "Another process is saving in \(directory.path). To find it, run `lsof \(path)`.",
                 errno: EWOULDBLOCK)
