@@ -194,6 +194,37 @@ struct TailTests {
         }
     }
 
+    @Test("Initial values that the agent's end interrupts start over after a gap, in the same `tail` and the next one")
+    func interruptedInitial() throws {
+        try AgentProcess.withPlace { place in
+            let large = String(repeating: "x", count: 100_000)
+            for number in 10..<60 { try RawFile.write("{one = 1; two = \(large);}", to: place.path("a.\(number)")) }
+            let first = try AgentProcess(place)
+            let options = ["tail", "--json", "--initial", "--cursor-file", place.runtime + "/cursor"]
+            func tail() throws -> RunningProgram {
+                try RunningProgram(Programs.defaults, options, environment: place.environment)
+            }
+            let (interrupted, killed) = (try tail(), try tail())
+            for tail in [interrupted, killed] {
+                #expect(try tail.objects(upTo: "change").last?["domain"] as? String == "a.10")
+            }
+            killed.kill()
+            // Most values are still unsent, because the command's output isn't read.
+            first.kill()
+            try RawFile.write("{two = 2;}", to: place.path("a.10"))
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            for tail in [interrupted, try tail()] {
+                let objects = try tail.objects(upTo: "bookmark")
+                let gap = try #require(objects.lastIndex { $0["type"] as? String == "gap" })
+                let values = Array(objects[(gap + 1)...].dropLast())
+                #expect(Self.texts(values, "domain") == (10..<60).map { "a.\($0)" })
+                let changes = try #require(values.first?["changes"] as? [[String: Any]])
+                #expect(Self.texts(changes, "key") == ["two"])
+            }
+        }
+    }
+
     @Test("`tail` creates the default directory if it doesn't exist")
     func firstRun() throws {
         try AgentProcess.withPlace { place in

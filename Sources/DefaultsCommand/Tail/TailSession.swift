@@ -158,6 +158,8 @@ struct TailSession {
         let start: Subscription.Start =
             if let cursor { .after(cursor) } else if options.initial { .snapshot } else { .now }
         let begun = try agent.subscribe(start, filter: filter, mode: options.mode.subscriptionMode)
+        // Values that are interrupted start over after a gap, since a key that was shown may be removed meanwhile.
+        if cursor == nil { reach(start == .snapshot ? .ofNoLog : begun) }
         if options.json, options.exec == nil {
             write(ChangeJSON.ready(at: begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {

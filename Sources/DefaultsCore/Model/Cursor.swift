@@ -8,6 +8,9 @@ package struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// The revision of the last record seen; 0 before the first.
     package var revision: Revision
 
+    /// A cursor of no log: a stream that resumes from it begins with a gap and the current values.
+    package static let ofNoLog = Cursor(epoch: Epoch(value: 0), revision: 0)
+
     package init(epoch: Epoch, revision: Revision) {
         self.epoch = epoch
         self.revision = revision

@@ -22,7 +22,7 @@ final class Follower {
             case .now: begun
             case .after(let place): place
             // Nothing counts as received before the bookmark that follows the values.
-            case .snapshot: Cursor(epoch: Epoch(value: 0), revision: 0)
+            case .snapshot: .ofNoLog
             }
     }
 
