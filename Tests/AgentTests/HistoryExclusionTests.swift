@@ -118,6 +118,9 @@ struct HistoryExclusionTests {
             let gap = try #require(objects.firstIndex { $0["type"] as? String == "gap" })
             let values = try #require(objects.dropFirst(gap + 1).first)
             #expect(values["source"] is NSNull && values["domain"] as? String == "a.b")
+            // The gap's cursor can't miss the values, and theirs can't miss other changes.
+            let cursors = objects.map { $0["cursor"] as? String }
+            #expect(cursors[gap] == cursors[gap - 1] && cursors[gap + 1] != cursors[gap])
             let changes = try #require(values["changes"] as? [[String: Any]])
             #expect(changes.map { $0["kind"] as? String } == ["initial"])
             #expect(changes.map { $0["key"] as? String } == ["password"])

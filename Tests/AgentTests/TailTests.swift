@@ -168,6 +168,7 @@ struct TailTests {
             let tail = try agent.start("tail", "--json", "--initial")
             let objects = try tail.objects(upTo: "bookmark")
             #expect(Self.texts(objects, "type") == ["ready", "change", "bookmark"])
+            #expect(objects[0]["cursor"] as? String == "0000000000000000:0")
             let changes = try #require(objects[1]["changes"] as? [[String: Any]])
             #expect(Self.texts(changes, "kind") == ["initial", "initial"])
             #expect(Self.texts(changes, "key") == ["one", "two"])
@@ -331,7 +332,9 @@ struct TailTests {
                 let objects = try Self.objects(outcome.output)
                 #expect(
                     Self.texts(objects, "type") == ["ready", "gap", "change", "change", "bookmark"])
-                #expect(objects[1].keys.sorted() == ["cursor", "from", "type"])
+                #expect(objects[1].keys.sorted() == ["cursor", "from", "to", "type"])
+                // Whoever has stored any of these cursors misses none of the values.
+                #expect(Self.texts(objects, "cursor") == [text, text, text, "\(epoch):3", "\(epoch):3"])
                 #expect(objects[1]["from"] as? String == text)
                 #expect(objects[2]["domain"] as? String == "a.b" && objects[3]["domain"] as? String == "c.d")
                 let people = try agent.defaults("tail", "--since", text, "--timeout", "0.2")

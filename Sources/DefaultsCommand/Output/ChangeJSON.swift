@@ -31,7 +31,7 @@ enum ChangeJSON {
                     ),
                 ])
         case .gap(let from, let to):
-            line("gap", to, [("from", JSONText.string(from.description))])
+            line("gap", from, [("from", JSONText.string(from.description)), ("to", JSONText.string(to.description))])
         case .bookmark(let cursor):
             line("bookmark", cursor, [])
         case .ended:

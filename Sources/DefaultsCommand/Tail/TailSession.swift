@@ -161,7 +161,7 @@ struct TailSession {
         // Values that are interrupted start over after a gap, since a key that was shown may be removed meanwhile.
         if cursor == nil { reach(start == .snapshot ? .ofNoLog : begun) }
         if options.json, options.exec == nil {
-            write(ChangeJSON.ready(at: begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
+            write(ChangeJSON.ready(at: cursor ?? begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {
             // Nothing may happen for a long time; show that the command is ready.
             Failure.note("following \(agent.welcome.directory) (agent pid \(agent.welcome.pid))")
@@ -169,7 +169,7 @@ struct TailSession {
         while options.count.map({ shown < $0 }) ?? true {
             let left = milliseconds()
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else { return }
-            for event in [event] + (try values(after: event, agent)) {
+            for event in try withValues(event, agent) {
                 guard options.exec.map({ run($0, event) }) ?? true else { return }
                 if options.exec == nil { show(event) }
             }
@@ -177,12 +177,15 @@ struct TailSession {
         }
     }
 
-    /// Returns the values of a domain after a record that not all changes to it are known; nothing after other events.
-    private func values(after event: StreamEvent, _ agent: AgentConnection) throws(DefaultsError) -> [StreamEvent] {
-        guard case .record(let record, _) = event, case .unknown(let domain, _) = record.event,
-            let snapshot = filter(try agent.snapshot(of: domain)), !snapshot.isEmpty
-        else { return [] }
-        return [.initial(snapshot)]
+    /// Returns an event and, if it is a record that not all changes to a domain are known, the domain's values.
+    ///
+    /// The values get the cursor of the record, since the stream may not have reached the one at which they are read.
+    private func withValues(_ event: StreamEvent, _ agent: AgentConnection) throws(DefaultsError) -> [StreamEvent] {
+        guard case .record(let record, let reached) = event, case .unknown(let domain, _) = record.event,
+            var snapshot = filter(try agent.snapshot(of: domain)), !snapshot.isEmpty
+        else { return [event] }
+        snapshot.cursor = reached
+        return [.record(record, cursor: cursor ?? .ofNoLog), .initial(snapshot)]
     }
 
     /// Runs a command for an event that is a change, and reports any other event.

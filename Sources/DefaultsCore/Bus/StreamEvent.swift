@@ -7,6 +7,8 @@ package enum StreamEvent: Hashable, Sendable {
     /// then. A subscriber that resumes in the middle of a batch gets the whole batch again.
     case record(LogRecord, cursor: Cursor)
     /// A domain's values at the position where the stream continues.
+    ///
+    /// As in a batch, only the last of these events has the cursor of that position.
     case initial(DomainSnapshot)
     /// The changes between two positions are no longer available; depending on the mode, the current values follow.
     case gap(from: Cursor, to: Cursor)
@@ -14,6 +16,16 @@ package enum StreamEvent: Hashable, Sendable {
     case bookmark(Cursor)
     /// The end of the stream: the subscriber was too slow for its mode.
     case ended
+
+    /// Returns the events for the values of domains, from any of which a subscriber can resume: all but the last have
+    /// the cursor before the values.
+    package static func initial(_ snapshots: [DomainSnapshot], after before: Cursor = .ofNoLog) -> [StreamEvent] {
+        snapshots.enumerated().map { index, snapshot in
+            var snapshot = snapshot
+            if index < snapshots.count - 1 { snapshot.cursor = before }
+            return .initial(snapshot)
+        }
+    }
 }
 
 /// A domain's values in effect, at one position in the change log.
@@ -26,6 +38,8 @@ package struct DomainSnapshot: Hashable, Sendable {
     }
     private var stored: FileValues
     /// The position: `values` include every change up to it, and none after it.
+    ///
+    /// In a stream, only the last of several snapshots has it; see `StreamEvent`.
     package var cursor: Cursor
     /// The reason why the domain's file can't be used; `values` are then the last good ones, if there were any.
     package var damage: String?

@@ -162,6 +162,7 @@ package struct Subscription: Hashable, Sendable {
     ///
     /// - Returns: The events; `nil` if there are none, although the subscriber isn't caught up.
     private mutating func begin(at cursor: Cursor, _ snapshots: [DomainSnapshot]) -> [StreamEvent]? {
+        let before = missedFrom ?? .ofNoLog
         let gap = missedFrom.map { StreamEvent.gap(from: $0, to: cursor) }
         revision = cursor.revision
         lastReportedRevision = nil
@@ -171,7 +172,8 @@ package struct Subscription: Hashable, Sendable {
             hasEnded = true
             return [gap, .ended]
         }
-        let events = [gap].compactMap(\.self) + snapshots.compactMap { filter($0) }.map { .initial($0) }
+        let wanted = snapshots.compactMap { filter($0) }
+        let events = [gap].compactMap(\.self) + StreamEvent.initial(wanted, after: before)
         return events.isEmpty ? nil : events
     }
 }

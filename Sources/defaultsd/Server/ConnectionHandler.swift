@@ -344,7 +344,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             }
             widenings.removeFirst()
             send(.widened(cursor), to: next.number)
-            for snapshot in snapshots { send(.event(.initial(snapshot)), to: next.subscription) }
+            for event in StreamEvent.initial(snapshots) { send(.event(event), to: next.subscription) }
             send(.event(.bookmark(cursor)), to: next.subscription)
         }
         // More requests may be accepted now, but not from here, since that would call this function again.

@@ -241,9 +241,11 @@ extension ManualPage {
         .It Li recovered
         A domain is no longer damaged or unsaved.
         .It Li gap
-        Changes before this cursor are not available:
-        all since the cursor
-        .Li from ,
+        Changes are not available:
+        all between the cursors
+        .Li from
+        and
+        .Li to ,
         or those of one domain, with a
         .Li reason .
         The current values follow; what isn't among them has no value.
@@ -254,8 +256,13 @@ extension ManualPage {
         The other members are:
         .Bl -tag -width Ds
         .It Li cursor
-        The position in the change log, for
-        .Fl -since .
+        The position in the change log from which
+        .Fl -since
+        continues once the line has been handled.
+        Of the current values of all domains, only the last has the position after them,
+        so whoever continues after another one gets a
+        .Li gap
+        and all of them again.
         .It Li time
         The time of the event.
         .It Li domain , host

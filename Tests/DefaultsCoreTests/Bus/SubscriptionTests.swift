@@ -222,6 +222,23 @@ struct SubscriptionTests {
         #expect(subscription.next(from: log).map(\.summary).last == "ended")
     }
 
+    @Test(
+        "A subscriber that resumes amid the first values, or those after a gap, gets all of them",
+        arguments: [true, false])
+    func interruptedValues(isGap: Bool) {
+        var log = ChangeLog(epoch: Epoch(value: 5))
+        log.count(domain, 1...3)
+        let before = isGap ? Cursor(epoch: Epoch(value: 6), revision: 2) : .ofNoLog
+        var subscription = subscribe(isGap ? .after(before) : .snapshot, to: log)
+        let snapshots = [domain, other].map { DomainSnapshot(domain: $0, values: ["n": 3], cursor: log.cursor) }
+        let cursors = subscription.next(in: subscription.portion(of: log), snapshots: snapshots)?.compactMap { event in
+            if case .initial(let snapshot) = event { snapshot.cursor } else { nil }
+        }
+        #expect(cursors == [before, log.cursor])
+        var again = subscribe(.after(before), to: log)
+        #expect(again.next(from: log).map(\.summary).first == "gap \(before.revision) 3")
+    }
+
     @Test("A subscription's stream starts right after its snapshot's revision", arguments: Subscription.Mode.allCases)
     func snapshot(mode: Subscription.Mode) {
         var log = ChangeLog()
