@@ -41,7 +41,7 @@ struct HostileClientTests {
                 "edit": 1, "replacing": [:], "expected": [:], "absent": ["k"],
             ],
             domain.merging([
-                "set": "dictionary", "remove": "array?", "time": "integer", "replaces": "boolean?",
+                "set": "dictionary", "remove": "array?", "time": "integer?", "replaces": "boolean?",
                 "session": "integer?", "edit": "integer", "replacing": "dictionary?", "expected": "dictionary?",
                 "absent": "array?",
             ]) { $1 }),

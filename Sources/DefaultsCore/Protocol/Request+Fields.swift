@@ -106,7 +106,8 @@ extension EditRequest {
         let values = try fields.difference(set: "set", removed: "remove")
         self.init(
             domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
-            time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
+            time: fields.values["time"] == nil ? .now() : Timestamp(nanoseconds: try fields.integer("time")),
+            writer: .app(app),
             identity: try EditIdentity(fields),
             replacing: fields.values["replacing"] == nil ? nil : try fields.formerValues(),
             expecting: fields.values["expected"] == nil

@@ -118,6 +118,19 @@ struct MessageTests {
         return messages
     }()
 
+    @Test("An edit without a time counts as made when it arrives, so that no clock makes it late")
+    func timelessEdit() throws {
+        let request = EditRequest(domain: Self.domains[0], values: ["a": 1], writer: .app(Self.app))
+        var fields = NumberedRequest(number: 1, request: .edit(request)).fields
+        fields["time"] = nil
+        let before = Timestamp.now()
+        guard case .edit(let edit) = try NumberedRequest(send(fields), from: Self.app).request else {
+            Issue.record("The request must stay an edit.")
+            return
+        }
+        #expect(edit.time >= before && edit.time <= .now())
+    }
+
     @Test("A message is decoded as it was encoded", arguments: messages)
     func message(message: Message) throws {
         let sent = NumberedMessage(number: 3, message: message)

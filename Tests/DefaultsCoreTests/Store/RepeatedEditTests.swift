@@ -102,7 +102,10 @@ struct RepeatedEditTests {
             #expect(!isLate(edit(fixture, 1, ["a": 1], at: before)))
             fixture.edit(store, ["a": 2])
             #expect(isLate(edit(fixture, 1, ["a": 1], at: before)))
-            #expect(throws: DefaultsError.self) { try store.submit(edit(fixture, 1, ["a": 1], at: before)) }
+            let refusal = #expect(throws: DefaultsError.self) {
+                try store.submit(edit(fixture, 1, ["a": 1], at: before))
+            }
+            #expect(refusal?.code == .late && refusal?.description.contains("without \"time\"") == true)
             #expect(!isLate(edit(fixture, 1, ["b": 1], at: before)))
             #expect(!isLate(edit(fixture, 1, ["a": 1])))
             #expect(!isLate(edit(fixture, 1, ["a": 1], at: before, replacing: [:])))
