@@ -3,6 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import Linux
 import ProgramSupport
 import PropertyList
 import TestSupport
@@ -47,6 +48,22 @@ struct ObstacleTests {
             try holder.remainder()
             #expect(write.status(within: 30) == 0)
             #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path(Self.domain))) == ["a": "1"])
+        }
+    }
+
+    @Test("What a program has written to a displaced file and closed is merged before `sync` returns")
+    func closedDisplacedFile() throws {
+        try AgentProcess.withAgent { agent in
+            let path = agent.place.path(Self.domain)
+            try agent.defaults("write", Self.domain, "old", "1")
+            var file: FileDescriptor? = try FileDescriptor(opening: path, O_RDWR)
+            // The agent replaces the file after a second, although it is open for writing.
+            #expect(try agent.defaults("write", Self.domain, "mine", "1").status == 0)
+            #expect(file?.isNamed(path) == false)
+            try file?.write(PropertyListValue.dictionary(["old": "1", "theirs": "1"]).write(as: .xml))
+            file = nil
+            #expect(try agent.defaults("sync", Self.domain).status == 0)
+            #expect(try PropertyListValue(parsing: RawFile.read(path)) == ["old": "1", "mine": "1", "theirs": "1"])
         }
     }
 

@@ -19,10 +19,12 @@ extension Store {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .milliseconds(200))
         repeat {
             let reading = displaced.file.examine(known: displaced.known)
-            if case .beingWritten = reading { continue }
+            displaced.isOpen = if case .beingWritten = reading { true } else { false }
+            if displaced.isOpen { continue }
             displaced.note(reading, merge(reading, displaced))
             break
         } while backoff.wait()
+        if displaced.isOpen { state.withLock { _ = $0.openDisplaced.insert(domain) } }
         savingState.displaced.append(displaced)
         // Each displaced file holds a descriptor open. Release a few at a time, since removing all of them would delay
         // this save by tens of milliseconds.
@@ -34,6 +36,12 @@ extension Store {
             // Files that can't be released now are passed over, so that they don't keep others from it.
             savingState.nextReleased = savingState.displaced.count < count ? first : last
         }
+    }
+
+    /// Returns whether a displaced file was open for writing when it was last examined, and so may need a merge.
+    package func hasOpenDisplaced(among domains: Set<Domain>?) -> Bool {
+        let open = state.withLock(\.openDisplaced)
+        return domains.map { !$0.isDisjoint(with: open) } ?? !open.isEmpty
     }
 
     /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
@@ -91,16 +99,22 @@ extension Store {
     private func examineDisplaced(_ range: Range<Int>, olderThan age: Duration, _ savingState: inout SavingState) {
         let now = ContinuousClock.now
         var hasRemovedAll = true
-        for index in range where now - savingState.displaced[index].since >= age {
+        for index in range {
             let displaced = savingState.displaced[index]
+            let isOld = now - displaced.since >= age
+            // What a program has closed is merged at any age.
+            guard isOld || displaced.isOpen else { continue }
             let reading = displaced.file.examine(known: displaced.known)
-            if case .beingWritten = reading { continue }
+            savingState.displaced[index].isOpen = if case .beingWritten = reading { true } else { false }
+            if savingState.displaced[index].isOpen { continue }
             savingState.displaced[index].note(reading, merge(reading, displaced))
-            guard savingState.displaced[index].isMerged, !isUnsaved(displaced.domain) else { continue }
+            guard isOld, savingState.displaced[index].isMerged, !isUnsaved(displaced.domain) else { continue }
             if !displaced.file.removeName() { hasRemovedAll = false }
             savingState.displaced[index].isGone = true
         }
         savingState.displaced.removeAll { $0.isGone }
+        let open = Set(savingState.displaced.lazy.filter(\.isOpen).map(\.domain))
+        state.withLock { $0.openDisplaced = open }
         // A file that can't be removed is now a leftover, as after a crash.
         if !hasRemovedAll { savingState.hasRecovered = false }
     }

@@ -88,6 +88,8 @@ package final class Store: Sendable {
         var total: Int
         /// The time when the file was displaced.
         let since = ContinuousClock.now
+        /// Whether a program had the file open for writing when it was last examined.
+        var isOpen = false
         /// Whether the contents last seen in the file are merged or backed up.
         var isMerged = true
         /// Whether the file's hidden name has been removed.

@@ -9,6 +9,8 @@ struct StoreState {
     var outbox: [LogEntry]?
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
+    /// The domains of displaced files that a program had open for writing when they were last examined.
+    var openDisplaced: Set<Domain> = []
     /// The head of the log when it was resumed.
     private let firstHead: Revision
     /// The sequence number of the last edit.

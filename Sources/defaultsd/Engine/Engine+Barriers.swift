@@ -39,6 +39,7 @@ extension Engine {
             await eventLoop.sleep(until: due)
         }
         await finishReloads(of: names)
+        if store.hasOpenDisplaced(among: domains) { await examineDisplaced() }
         let failures = await save(pending(among: domains)).map(\.error)
         return (store.cursor, failures)
     }

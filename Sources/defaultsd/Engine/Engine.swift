@@ -226,7 +226,7 @@ actor Engine: Service {
         }
     }
 
-    private func examineDisplaced() async {
+    func examineDisplaced() async {
         let age = Duration.nanoseconds(Self.displacedAge.nanoseconds)
         while await onDiskSaving({ $0.releaseSomeDisplaced(olderThan: age) }) {}
         // A program may keep a displaced file open indefinitely.
