@@ -19,6 +19,11 @@ struct JSONInputTests {
             "tiny": .real(.leastNonzeroMagnitude),
             "infinite": .real(-.infinity), "text": "é\u{1F600}\n\"\\\u{1}", "list": [[], [:], ["a": ["b": 1.5]]],
             "": "empty", "not wrapped": ["$data": "AA==", "more": 1],
+            "like wrapped": [
+                ["$data": "AA=="], ["$date": "2020-01-01T00:00:00Z"], ["$uid": 1], ["$real": "nan"], ["$$data": "AA=="],
+                ["$$$real": ["$$uid": 1]], ["$data": ["$data": .data([0])]], ["$": "$"], ["$other": 1],
+                ["data": "AA=="],
+            ],
         ]
         try withTemporaryDirectory { root in
             try RawFile.write(value.write(as: .binary), to: root + "/in")

@@ -6,8 +6,9 @@ package import PropertyList
 /// A value of a type that JSON lacks is an object with one key.
 ///
 /// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, the uid of a keyed archive `{"$uid": n}`, and a real that
-/// isn't finite `{"$real": "nan"}`. Reals have a fraction or an exponent, which distinguishes them from integers;
-/// integers are exact. Keys are sorted.
+/// isn't finite `{"$real": "nan"}`. If the only key of a dictionary looks like one of these, it gets another `$`: it is
+/// written as `$$data`, and `$$data` as `$$$data`. Reals have a fraction or an exponent, which distinguishes them from
+/// integers; integers are exact. Keys are sorted.
 package enum JSONText {
     /// Returns a value as one line of JSON.
     package static func of(_ value: PropertyListValue) -> String {
@@ -53,11 +54,16 @@ package enum JSONText {
             text += "{"
             for (index, entry) in entries.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { text += "," }
-                text += string(entry.key) + ":"
+                text += string(entries.count == 1 && isReserved(entry.key) ? "$\(entry.key)" : entry.key) + ":"
                 append(entry.value, to: &text)
             }
             text += "}"
         }
+    }
+
+    /// Returns whether a dictionary with only this key would be mistaken for another value, or for an escaped key.
+    static func isReserved(_ key: String) -> Bool {
+        key.hasPrefix("$") && ["data", "date", "uid", "real"].contains(key.drop { $0 == "$" })
     }
 
     private static func wrapped(_ type: String, _ value: String) -> String {

@@ -196,6 +196,7 @@ package struct JSONReader {
                 throw problem("$real must be nan, inf or -inf")
             }
             return .real(real)
+        case _ where key.hasPrefix("$$") && JSONText.isReserved(key): return [String(key.dropFirst()): value]
         default: return nil
         }
     }

@@ -13,7 +13,8 @@ struct Convert: ParsableCommand {
             atomically and may replace the input.
 
             Old-style text has only strings, data, arrays and dictionaries; other values become strings. In JSON, data \
-            is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.
+            is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}; a dictionary with only the key $data is \
+            {"$$data": …}.
 
             EXAMPLES
               defaults convert ~/.config/org.example.editor.plist

@@ -15,7 +15,8 @@ struct Read: ParsableCommand {
 
             The output is an old-style property list, which `defaults write` and `defaults import` accept. It shows \
             numbers, dates and Booleans as strings; --json and --plist keep their types. In JSON, data is \
-            {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.
+            {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}; a dictionary with only the key $data is \
+            {"$$data": …}.
 
             \(KeyPathOption.discussion)
 

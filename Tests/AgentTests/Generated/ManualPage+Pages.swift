@@ -309,7 +309,8 @@ extension ManualPage {
         To insist on such a value, write the file again.
         .El
         .Pp
-        Data is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.
+        Data is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"};
+        a dictionary with only the key $data is {"$$data": ...}.
 
         """
 
