@@ -54,6 +54,10 @@ package struct AgentSettings: Hashable, Sendable {
                 if patterns.count != entries?.count {
                     problems.append("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
                 }
+                problems += patterns.filter(HistoryExclusions.isLikelyKey).map {
+                    "In HistoryExcludes, \"\($0)\" names a domain. For a key in any domain, write \"*/\($0)\"; for all "
+                        + "keys of that domain, write \"\($0)/*\"."
+                }
             default:
                 guard let (path, range) = Self.numbers[key] else {
                     problems.append("\(key) isn't a setting of the agent.")

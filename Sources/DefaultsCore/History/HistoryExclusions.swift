@@ -37,6 +37,12 @@ package struct HistoryExclusions: Hashable, Sendable {
         }
     }
 
+    /// Returns whether a pattern of a domain's name looks like one of a key: most names of domains have a dot.
+    static func isLikelyKey(_ text: String) -> Bool {
+        !text.contains { $0 == "/" || $0 == "." } && text.contains { $0 != "*" }
+            && !["-g", DomainName.global.description].contains(text)
+    }
+
     package var isEmpty: Bool { patterns.isEmpty && !areUnknown }
 
     /// Returns whether every pattern is among others, so that what has lost their keys has lost these, too.

@@ -23,8 +23,8 @@ struct AgentSettingsTests {
     @Test("Valid patterns of excluded keys apply beside invalid ones, and without a valid one, no key is kept")
     func exclusions() {
         let table: [(PropertyListValue, HistoryExclusions)] = [
-            (["a/b", 7, "", "c"], HistoryExclusions(["a/b", "c"])), (.array([]), HistoryExclusions()), ([7], .unknown),
-            ("a/b", .unknown), (7, .unknown), (.dictionary(["x": "a/b"]), .unknown),
+            (["a/b", 7, "", "c.d"], HistoryExclusions(["a/b", "c.d"])), (.array([]), HistoryExclusions()),
+            ([7], .unknown), ("a/b", .unknown), (7, .unknown), (.dictionary(["x": "a/b"]), .unknown),
         ]
         for (value, expected) in table {
             var problems: [String] = []
@@ -32,6 +32,24 @@ struct AgentSettingsTests {
             #expect(settings.historyExclusions == expected, "\(value)")
             #expect(problems.isEmpty == (value == .array([])), "\(value)")
         }
+    }
+
+    @Test("A pattern of excluded keys that names a domain, but looks like a key, is reported and applies")
+    func exclusionOfDomain() {
+        for text in ["password", "token*"] {
+            var problems: [String] = []
+            let settings = AgentSettings(["HistoryExcludes": [.string(text), "a/b"]], problems: &problems)
+            #expect(
+                problems == [
+                    "In HistoryExcludes, \"\(text)\" names a domain. For a key in any domain, write \"*/\(text)\"; "
+                        + "for all keys of that domain, write \"\(text)/*\"."
+                ])
+            #expect(settings.historyExclusions == HistoryExclusions([text, "a/b"]))
+        }
+        var problems: [String] = []
+        let patterns: PropertyListValue = ["a/b", "password/*", "org.example.bank", "-g", "NSGlobalDomain", "*"]
+        _ = AgentSettings(["HistoryExcludes": patterns], problems: &problems)
+        #expect(problems == [])
     }
 
     @Test(
