@@ -38,6 +38,23 @@ struct UndoTests {
         }
     }
 
+    @Test("The agent's own settings are undone only if their domain or the change is named")
+    func settings() throws {
+        try AgentProcess.withAgent { agent in
+            let settings = "org.defaultsd.agent"
+            for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
+            try write(agent, settings, "HistoryExcludes", "-array", "-string", "*/password")
+            #expect(try agent.defaults("undo").output == "org.a key  \"2\" → \"1\"\n")
+            #expect(try agent.defaults("undo", "--since", "1h").status == 0)
+            #expect(try agent.defaults("read", "org.a", "key").status == 1)
+            #expect(try agent.defaults("read", settings, "HistoryExcludes").output.contains("password"))
+            for arguments in [["undo", settings], ["redo", settings], ["undo", "3"]] {
+                let outcome = try agent.run(arguments)
+                #expect(outcome.status == 0 && outcome.output.contains("HistoryExcludes"), "\(outcome)")
+            }
+        }
+    }
+
     @Test("A change with a later one isn't undone, even if its value is in effect again")
     func overtaken() throws {
         try AgentProcess.withAgent { agent in

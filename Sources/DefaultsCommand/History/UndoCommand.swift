@@ -72,6 +72,8 @@ struct UndoCommand {
                 continue
             }
             if named != nil { try check(next) }
+            // Whoever undoes the last change hardly means HistoryExcludes or the like.
+            if options.domain == nil, next.record.domain == AgentSettings.domain { continue }
             if !options.program.includes(next.changeSet) { continue }
             // What has nothing but excluded keys is mentioned, but doesn't count.
             let counts = !next.changeSet.changes.isEmpty
