@@ -51,6 +51,31 @@ struct ObstacleTests {
         }
     }
 
+    @Test("An edit that is too large for its file is reported, and doesn't keep other edits from the file")
+    func tooLarge() throws {
+        try AgentProcess.withPlace { place in
+            let xml = "<plist><dict><key>MaximumFileSize</key><integer>4096</integer></dict></plist>"
+            try RawFile.write(xml, to: place.path("org.defaultsd.agent"))
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let follower = try agent.follow()
+            let large = String(repeating: "x", count: 5_000)
+            let outcome = try agent.defaults("write", Self.domain, "large", large)
+            #expect(outcome.status == 65 && outcome.errors.contains("Can't save \"large\"."), "\(outcome)")
+            for key in ["a", "b"] {
+                try agent.connect().edit(Domain(DomainName(Self.domain)), [key: 1], replacesAll: false)
+                #expect(try agent.defaults("sync", Self.domain).status == 74)
+            }
+            let path = place.path(Self.domain)
+            #expect(try PropertyListValue(parsing: RawFile.read(path)) == ["a": 1, "b": 1])
+            // It is reported once.
+            let events = try follower.changes()
+            #expect(events.filter { !$0.contains(">") } == ["\(Self.domain): unsaved"])
+            #expect(try agent.defaults("write", Self.domain, "large", "small").status == 0)
+            #expect(try PropertyListValue(parsing: RawFile.read(path)) == ["a": 1, "b": 1, "large": "small"])
+        }
+    }
+
     @Test("What a program has written to a displaced file and closed is merged before `sync` returns")
     func closedDisplacedFile() throws {
         try AgentProcess.withAgent { agent in

@@ -4,6 +4,29 @@ import PropertyList
 
 /// The encoding of a new version, and backup copies of what the new version can't preserve.
 extension Store {
+    /// Encodes as much of a plan as a file can hold, so that an edit that is too large doesn't block the others.
+    ///
+    /// If necessary, the largest edits are removed from the plan.
+    ///
+    /// - Returns: The same as `encode`.
+    /// - Throws: The reason why none of the edits can be saved.
+    func encodeWhatFits(
+        _ plan: inout SavePlan, for domain: Domain, in file: DomainFile
+    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
+        var excess: Set<String> = []
+        while true {
+            do throws(DefaultsError) { return try encode(plan, for: domain, in: file) } catch {
+                guard error.code == .invalidValue else { throw error }
+                // Each attempt writes the whole file, so remove twice as many each time.
+                excess.formUnion(plan.removeLargestEdits(excess.count + 1))
+                let keys = excess.sorted().prefix(3).map { "\"\($0)\"" } + (excess.count > 3 ? ["…"] : [])
+                let reason = DefaultsError(.invalidValue, "Can't save \(keys.joined(separator: ", ")). \(error)")
+                if plan.edits.isEmpty { throw reason }
+                plan.excess = reason
+            }
+        }
+    }
+
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
@@ -43,9 +66,9 @@ extension Store {
         }
         guard bytes.count <= limits.bytes else {
             throw DefaultsError(
-                .notSaved,
-                "The domain \(domain) has grown to \(bytes.count) bytes; the limit of a file is \(limits.bytes). "
-                    + "Remove a key, and store large data in a separate file.")
+                .invalidValue,
+                "The file of \(domain) would be larger than \(limits.bytes) bytes, the limit. Remove a key, and store "
+                    + "large data in a separate file.")
         }
         return (bytes, .binary)
     }

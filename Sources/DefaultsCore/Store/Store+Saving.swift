@@ -131,7 +131,7 @@ extension Store {
         _ plan: inout SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy,
         _ savingState: inout SavingState
     ) throws(DefaultsError) {
-        let (bytes, format) = try encode(plan, for: domain, in: file)
+        let (bytes, format) = try encodeWhatFits(&plan, for: domain, in: file)
         plan.base = [:]
         let hash = bytes.map(ContentHash.init)
         state.withLock { $0.willSave(plan, for: domain, hash: hash) }
@@ -157,6 +157,7 @@ extension Store {
                 ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
             }
             examine(displaced, of: domain, plan, &savingState)
+            if let excess = plan.excess { throw excess }
         case .savedUnsafely(let version, let error, let displaced):
             state.withLock { $0.markSavedUnsafely(domain, as: version) }
             examine(displaced, of: domain, plan, &savingState)

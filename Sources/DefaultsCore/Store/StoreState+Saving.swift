@@ -34,7 +34,7 @@ extension StoreState {
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed)
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
-        domains[domain]?.failure = nil
+        if plan.excess == nil { domains[domain]?.failure = nil }
         note(domain)
         let recovery = reportRecovery(of: domain, at: now)
         return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
@@ -92,6 +92,24 @@ struct SavePlan {
     var newest: Timestamp? { edits.values.map(\.time).max() }
     /// The history's total before the new version.
     var total: Int
+    /// The reason why edits are left out that would make the file too large; `nil` if none are.
+    var excess: DefaultsError?
+
+    /// Removes the largest edits, each with those made together with it.
+    ///
+    /// - Parameter count: The number of edits to remove at least, if there are so many.
+    /// - Returns: Their keys.
+    mutating func removeLargestEdits(_ count: Int) -> Set<String> {
+        var removed: Set<String> = []
+        let largestFirst = edits.mapValues { $0.value?.estimatedSize ?? 0 }.sorted { $0.value > $1.value }
+        for (key, _) in largestFirst where removed.count < count {
+            guard let sequence = edits[key]?.sequence else { continue }
+            let together = sequence == Edit.unordered ? [key] : edits.filter { $1.sequence == sequence }.map(\.key)
+            for key in together { edits[key] = nil }
+            removed.formUnion(together)
+        }
+        return removed
+    }
 
     /// Returns the values of the new version; this copies all of them.
     func values() -> DomainValues {

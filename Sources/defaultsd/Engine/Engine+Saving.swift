@@ -113,7 +113,12 @@ extension Engine {
         } else {
             obstacles.remove(domain)
         }
-        if failure == nil { schedule.succeed(.save(domain)) } else { fail(.save(domain)) }
+        // A retry of an edit that is too large can only fail, and must not delay later edits.
+        if failure == nil || failure?.code == .invalidValue {
+            schedule.succeed(.save(domain))
+        } else {
+            fail(.save(domain))
+        }
         // A file was just displaced, so examinations start over with short intervals.
         schedule.succeed(.examineDisplaced)
         plan(.examineDisplaced, in: Self.displacedAge)

@@ -42,7 +42,7 @@ struct ReadableFileTests {
             let before = try RawFile.read(fixture.path)
             fixture.edit(store, ["more": .string(String(repeating: "x", count: 1_000))])
             let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
-            #expect(error?.code == .notSaved)
+            #expect(error?.code == .invalidValue)
             #expect(try RawFile.read(fixture.path) == before)
             // The edit stays pending and is saved once there is room.
             fixture.edit(store, ["text": nil])
