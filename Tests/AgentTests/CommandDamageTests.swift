@@ -29,7 +29,7 @@ struct CommandDamageTests {
         CommandCase(
             commands: [$0], input: "{k = v;}",
             errors: "defaults: \(damage) If it is replaced, a backup copy is kept beside it.\n",
-            furtherErrors: "defaults: Content that could not be merged was saved to $P/bad.plist.damaged-1.\n")
+            furtherErrors: "defaults: The damaged file was saved to $P/bad.plist.damaged-1.\n")
     }
 
     @Test("A command that sets values keeps a copy of the damaged file and says so", arguments: replacements)

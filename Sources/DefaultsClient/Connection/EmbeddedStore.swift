@@ -33,13 +33,8 @@ package final class EmbeddedStore: Backend {
 
     /// Removes and returns the paths of the backup copies made since the last call.
     ///
-    /// The copies hold content that couldn't be read or merged.
+    /// The copies hold content that couldn't be read, merged or preserved.
     package func dequeueCopies() -> [String] { copies.dequeue() }
-
-    /// Returns the message for a backup copy.
-    package static func message(ofCopy path: String) -> String {
-        "Content that could not be merged was saved to \(path)."
-    }
 
     package var system: SystemDirectories { store.system }
 

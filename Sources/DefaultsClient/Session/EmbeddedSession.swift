@@ -146,7 +146,7 @@ final class EmbeddedSession: Session {
                 failures.append(error)
             }
         }
-        events += embedded.dequeueCopies().map { .trouble(DefaultsError(.damaged, EmbeddedStore.message(ofCopy: $0))) }
+        events += embedded.dequeueCopies().map { .trouble(DefaultsError(.damaged, BackupFile.message(ofCopy: $0))) }
         events += backoff.note(failures)
         if !failures.isEmpty {
             let due = MonotonicTime.now() + backoff.delay

@@ -21,7 +21,7 @@ extension OpenDomain {
         if let note = location.note { Failure.note(note) }
         defer {
             let copies = (backend as? EmbeddedStore)?.dequeueCopies() ?? []
-            for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }
+            for copy in copies { Failure.note(BackupFile.message(ofCopy: copy)) }
         }
         do {
             let edit = try edit()

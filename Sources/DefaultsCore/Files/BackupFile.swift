@@ -28,6 +28,18 @@ package enum BackupFile {
         return Reason(rawValue: String(Substring(suffix[..<dash])))
     }
 
+    /// Returns a sentence that reports a copy.
+    package static func message(ofCopy path: String) -> String {
+        let contents =
+            switch reason(ofName: path) {
+            case .damaged: "The damaged file"
+            case .equivalentKeys: "The file with all its keys"
+            case .comments: "The file with its comments"
+            case .displaced, .unsaved, nil: "Content that could not be merged"
+            }
+        return "\(contents) was saved to \(path)."
+    }
+
     /// Writes a durable copy, readable only by the user, under the first free name beside the file.
     ///
     /// If the file is a link, the copy goes beside the link's target. An existing copy of the same bytes is reused.

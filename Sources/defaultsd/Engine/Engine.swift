@@ -347,7 +347,7 @@ extension Engine: StoreObserver {
     nonisolated func storeNeedsMaintenance() { onLoop { $0.maintainHistory() } }
 
     nonisolated func storeKeptCopy(_ copy: String) {
-        log.logger.warning("Content that could not be merged was saved to \(copy).")
+        log.logger.warning("\(BackupFile.message(ofCopy: copy))")
     }
 
     private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {
