@@ -75,8 +75,9 @@ extension LocationChoice {
     func replaceDamage(of argument: String) throws {
         let open = try open(argument)
         let path = try directory(of: open.location).path(of: open.domain)
+        let time = Timestamp.now()
         let values = try open.backend.snapshot(of: open.domain).values
-        guard let copy = try DomainFile(path: path).replaceDamage(with: values) else { return }
+        guard let copy = try DomainFile(path: path).replaceDamage(with: values, of: time) else { return }
         Failure.note("\(path) was not a property list. Its contents were saved to \(copy).")
         try open.backend.synchronize(open.domain)
     }

@@ -56,10 +56,12 @@ extension DomainFile {
     ///
     /// Links are followed. A file that is usable or missing is left as it is.
     ///
-    /// - Parameter values: The last good values; empty if there were none.
+    /// - Parameters:
+    ///   - values: The last good values; empty if there were none.
+    ///   - time: The time at which they were in effect. Edits that others have made since then stand.
     /// - Returns: The backup copy's path; `nil` if there was nothing to do.
     /// - Throws: The reason why the file can't be read, copied or replaced.
-    package func replaceDamage(with values: DomainValues) throws(DefaultsError) -> String? {
+    package func replaceDamage(with values: DomainValues, of time: Timestamp) throws(DefaultsError) -> String? {
         guard let target = try? Self.resolvingLinks(path) else { return nil }
         let real = DomainFile(path: target, limits: limits)
         guard case .unusable(let damage) = real.read(known: nil, openWriters: .readAnyway) else { return nil }
@@ -84,7 +86,10 @@ extension DomainFile {
             throw DefaultsError(.invalidValue, "The last good values of \(target) can't be written: \(error)")
         }
         let replaced: DisplacedFile?
-        switch try save(new, expecting: version, by: .transient) {
+        let edits = values.mapValues {
+            Edit(value: $0, time: time, writer: .app(.current), sequence: Edit.unordered)
+        }
+        switch try save(new, expecting: version, adding: edits, by: .transient) {
         case .saved(_, let displaced): replaced = displaced
         case .savedUnsafely(_, let error, _): throw error
         case .fileChanged, .openForWriting:

@@ -8,6 +8,25 @@ import Testing
 
 @Suite("Store with problems")
 struct StoreTroubleTests {
+    @Test("An edit that is made while a damaged file is replaced with its last good values stays")
+    func editWhileReplacing() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            fixture.edit(store, ["a": 0])
+            try store.save(fixture.domain)
+            fixture.edit(store, ["a": 1])
+            try RawFile.write("{", to: fixture.path)
+            fixture.look(store)
+            let snapshot = fixture.values(store)
+            #expect(snapshot == ["a": 1])
+            let time = Timestamp.now()
+            fixture.edit(store, ["a": 2])
+            #expect(try DomainFile(path: fixture.path).replaceDamage(with: snapshot, of: time) != nil)
+            fixture.look(store)
+            #expect(fixture.values(store) == ["a": 2])
+        }
+    }
+
     @Test("A damaged file is reported once per version, and the last good values are kept")
     func damaged() throws {
         try withStoreFixture { fixture in
