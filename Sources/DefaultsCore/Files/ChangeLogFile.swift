@@ -61,7 +61,7 @@ package final class ChangeLogFile: @unchecked Sendable {
         firstSizeLimit = sizeLimit
         identity = recovered.identity
         file = try FileDescriptor(opening: path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
-        noteSize()
+        recordSize()
         // Otherwise, a log that was closed would still count as closed after a power failure.
         try SystemCall.run { ftruncate(file.number, off_t(size)) }
         try ChangeLogHeader(epoch: epoch, start: first - 1).write(to: path)
@@ -94,7 +94,7 @@ package final class ChangeLogFile: @unchecked Sendable {
         }
         size += bytes.count
         ranges += new
-        noteSize()
+        recordSize()
     }
 
     /// The extended attribute with a size that the file has had.
@@ -103,7 +103,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     /// Records the file's size in an attribute, so that a later agent can tell that the file has lost its end.
     ///
     /// The attribute stays if the file is cut, or overwritten with a backup. It takes a few microseconds to set.
-    private func noteSize() {
+    private func recordSize() {
         let text = Array("\(size)".utf8)
         _ = linux_set_attribute(file.number, Self.sizeAttribute, text, text.count)
     }

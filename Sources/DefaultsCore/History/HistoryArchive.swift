@@ -51,10 +51,10 @@ package struct HistoryArchive: Sendable {
         try append(records.flatMap { exclusions.redact(.record($0)).encoded })
     }
 
-    /// Notes that any key may have lost changes up to a revision.
+    /// Records that any key may have lost changes up to a revision.
     ///
     /// - Throws: The failure of the system call; the file is then as it was.
-    mutating func noteLoss(through revision: Revision) throws(SystemCall.Failure) {
+    mutating func recordLoss(through revision: Revision) throws(SystemCall.Failure) {
         try check()
         if let file = try HistoryFile(reading: path), !file.bytes.isEmpty {
             try replace(with: file.bytes(withLossThrough: revision))

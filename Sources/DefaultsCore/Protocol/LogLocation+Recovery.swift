@@ -59,7 +59,7 @@ extension LogLocation {
             if isDamaged { lost = max(recovered.head, recovered.log?.head ?? 0) + 1 }
         }
         if let log = recovered.log { recovered.head = log.head }
-        if lost > 0 { noteLoss(through: lost, &recovered.warnings) }
+        if lost > 0 { recordLoss(through: lost, &recovered.warnings) }
         return recovered
     }
 
@@ -148,11 +148,11 @@ extension LogLocation {
         return damaged
     }
 
-    /// Notes in the archive that changes are lost, so that earlier values are known to be uncertain.
-    private func noteLoss(through revision: Revision, _ warnings: inout [String]) {
+    /// Records in the archive that changes are lost, so that earlier values are known to be uncertain.
+    private func recordLoss(through revision: Revision, _ warnings: inout [String]) {
         do throws(SystemCall.Failure) {
             var archive = HistoryArchive(path: archive)
-            try archive.noteLoss(through: revision)
+            try archive.recordLoss(through: revision)
         } catch {
             warnings.append(
                 "Earlier values may be shown as if no change were lost, because \(archive) can't be written: "
