@@ -156,6 +156,19 @@ struct ResumeTests {
         if isReplaced { try RawFile.replace(fixture.path, with: bytes) }
     }
 
+    /// Returns a store that has saved values, and crashed while saving 100 as the value of `k`, and the earlier file.
+    private func crashedStore(
+        _ fixture: StoreFixture, _ values: DomainValues = ["k": 1], isReplaced: Bool
+    ) throws -> (store: Store, before: [UInt8]) {
+        let store = try fixture.storeWithLog()
+        fixture.edit(store, values.mapValues(Optional.some))
+        try store.save(fixture.domain)
+        let before = try RawFile.read(fixture.path)
+        fixture.edit(store, ["k": 100])
+        try crash(store, fixture, isReplaced: isReplaced)
+        return (store, before)
+    }
+
     @Test(
         "A crash while saving neither loses nor repeats an edit", arguments: [true, false], [true, false])
     func crashWhilePublishing(hasFile: Bool, isReplaced: Bool) throws {
@@ -180,13 +193,7 @@ struct ResumeTests {
     func revertedAfterCrash(way: String) throws {
         try withStoreFixture { fixture in
             let values: DomainValues = way == "delete new key" ? ["other": 1] : ["k": 1]
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) }))
-            try first.save(fixture.domain)
-            let before = try RawFile.read(fixture.path)
-            fixture.edit(first, ["k": 100])
-            try crash(first, fixture, isReplaced: true)
-
+            let (_, before) = try crashedStore(fixture, values, isReplaced: true)
             letTimePass()
             let command = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
             _ = try command.start(resuming: nil)
@@ -216,11 +223,7 @@ struct ResumeTests {
         arguments: ["nothing", "mode", "access time"])
     func preventedSave(change: String) throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["k": 1])
-            try first.save(fixture.domain)
-            fixture.edit(first, ["k": 100])
-            try crash(first, fixture, isReplaced: false)
+            _ = try crashedStore(fixture, isReplaced: false)
             letTimePass()
             let times = [timespec(tv_sec: 1, tv_nsec: 0), try RawFile.status(fixture.path).st_mtim]
             switch change {
@@ -238,12 +241,7 @@ struct ResumeTests {
     @Test("An edit made after a save and before a crash is kept", arguments: [true, false])
     func editAfterSave(isRemoved: Bool) throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["k": 1])
-            try first.save(fixture.domain)
-            let before = try RawFile.read(fixture.path)
-            fixture.edit(first, ["k": 100])
-            try crash(first, fixture, isReplaced: true)
+            let (first, before) = try crashedStore(fixture, isReplaced: true)
             fixture.edit(first, ["new": 1])
             letTimePass()
             if isRemoved { unlink(fixture.path) } else { try RawFile.replace(fixture.path, with: before) }
@@ -258,11 +256,7 @@ struct ResumeTests {
     @Test("An announced save that failed says nothing about versions read later", arguments: [true, false])
     func failedSave(isSame: Bool) throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["k": 1])
-            try first.save(fixture.domain)
-            fixture.edit(first, ["k": 100])
-            try crash(first, fixture, isReplaced: false)
+            let (first, _) = try crashedStore(fixture, isReplaced: false)
             letTimePass()
             let values: DomainValues = isSame ? ["k": 1] : ["k": 1, "other": 1]
             try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(values).write(as: .xml))
