@@ -120,11 +120,17 @@ package final class ChangeLogFile: @unchecked Sendable {
         return Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
     }
 
-    /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.
+    /// Whether the file is still at its path and whole: somebody may have removed it, emptied the directory, or cut it.
     var isInPlace: Bool {
         var status = stat()
-        guard let own = try? file.status(), stat(path, &status) == 0 else { return false }
+        guard isWhole, let own = try? file.status(), stat(path, &status) == 0 else { return false }
         return own.st_ino == status.st_ino && own.st_dev == status.st_dev
+    }
+
+    /// Whether no other program has changed the file's size, so that the positions of its entries are known.
+    var isWhole: Bool {
+        guard let status = try? file.status() else { return false }
+        return status.st_size == off_t(size)
     }
 
     /// Appends the end of the log, and makes the file durable.
@@ -189,9 +195,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     ) -> Contents {
         var contents = Contents(of: log, marks, groups, identity)
         contents.end = size
-        // If another program has changed the file's size, the positions aren't known.
-        guard let status = try? file.status(), status.st_size == off_t(size) else { return contents }
-        guard contents.first >= first else { return contents }
+        guard isWhole, contents.first >= first else { return contents }
         let count = Int(min(contents.first - first, Revision(ranges.count)))
         contents.lost = ranges[..<count]
         contents.isLostAdjacent = first + Revision(count) == contents.first

@@ -110,6 +110,8 @@ extension Store {
         let sizeLimit: Int
         let exclusions: HistoryExclusions
         let unarchived: Unarchived
+        /// Whether nobody has changed the size of the old version.
+        let isWhole: Bool
     }
 
     /// Writes a new version of the log file, if it needs one.
@@ -177,7 +179,8 @@ extension Store {
             return LogReplacement(
                 old: keeping.file.map { ObjectIdentifier($0) }, contents: contents, records: try keeping.file?.reader(),
                 path: path, sizeLimit: sizeLimit, exclusions: keeping.exclusions,
-                unarchived: Self.unarchived(contents, keeping, sizeLimit, thinning))
+                unarchived: Self.unarchived(contents, keeping, sizeLimit, thinning),
+                isWhole: keeping.file?.isWhole ?? true)
         }
     }
 
@@ -219,6 +222,11 @@ extension Store {
                 var lost: [UInt8] = []
                 try records.read(replacement.contents.lost) { lost += $0 }
                 try archive?.append(lost)
+                // Of a file that was cut, only the records in memory are left.
+                let first = replacement.contents.first
+                if !replacement.isWhole, let newest = try archive?.newestRevision(), newest + 1 < first {
+                    try archive?.recordLoss(through: first - 1)
+                }
             }
             logFile.withLock { $0.archiveProblem = nil }
         } catch {
@@ -241,10 +249,10 @@ extension Store {
             else {
                 throw SystemCall.Failure(number: ECANCELED)
             }
-            if keeping.problem == nil, let old = keeping.file {
+            if keeping.problem == nil, let old = keeping.file, old.isWhole {
                 try new.copyEntries(of: old, after: replacement.contents.end)
             } else {
-                // While the old version couldn't be written, the latest entries were only in memory.
+                // If the old version couldn't be written, or was cut, the latest entries are only in memory.
                 let head = replacement.contents.head
                 let entries: [LogEntry]? = state.withLock { state in
                     guard let records = state.log.records(after: head) else { return nil }

@@ -74,7 +74,7 @@ extension Store {
 
     /// Checks that the log's file and lock are where a later agent looks for them.
     ///
-    /// Somebody may have removed them together with their directory, or have replaced the file with a copy. Then the
+    /// Somebody may have removed them together with their directory, replaced the file with a copy, or cut it. Then the
     /// observer is asked to call `maintainHistory`, which writes the file again.
     package func checkLog() {
         let lost: String? = logFile.withLock { keeping in
@@ -86,7 +86,7 @@ extension Store {
         reportLostLog(
             DefaultsError(
                 .notSaved,
-                "The change log \(lost) was removed, or replaced by another file. It is being written again."))
+                "The change log \(lost) was removed, replaced or cut by another program. It is being written again."))
     }
 
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.

@@ -82,6 +82,25 @@ struct LogLockTests {
         }
     }
 
+    @Test("A log that is emptied, cut or extended in place is written again from memory", arguments: [0, 300, 100_000])
+    func cut(size: Int) throws {
+        try withStore { fixture, store, state in
+            #expect(truncate(state + "/log", off_t(size)) == 0)
+            fixture.edit(store, ["n": 10])
+            store.checkLog()
+            #expect(store.needsMaintenance)
+            store.maintainHistory(HistoryThinning())
+            #expect(!store.needsMaintenance)
+            fixture.edit(store, ["n": 11])
+            let found = try history(state)
+            #expect(found == (6...11).map { .integer($0) })
+            // The first records were only in the file.
+            let thinned = try HistoryFile(reading: state + "/archive")?.thinned
+            #expect(thinned?.hasAny(after: 4, SubscriptionFilter()) == true)
+            #expect(thinned?.hasAny(after: 5, SubscriptionFilter()) == false)
+        }
+    }
+
     @Test("At most three copies of a damaged file are kept, the newest ones")
     func copies() throws {
         try withTemporaryDirectory { directory in
