@@ -43,6 +43,8 @@ extension ChangeLogFile {
         package internal(set) var marks: [Domain: [FileMark]] = [:]
         /// Whether the log continued without this file, so the domains' files may be newer.
         package internal(set) var isOutdated: Bool
+        /// Whether the file may be a copy made by `cp -a`, or only its mode or owner has changed.
+        fileprivate(set) var mayBeCopy = false
         /// Whether entries before the last intact one are damaged or missing.
         package fileprivate(set) var isDamaged = false
         /// The position behind the last damage.
@@ -78,8 +80,19 @@ extension ChangeLogFile {
         }
 
         /// Returns whether a domain's file may be newer than its last mark, although no record says so.
-        func isOutdated(_ domain: Domain) -> Bool {
-            isOutdated || isDamaged && !markedSinceDamage.contains(domain)
+        ///
+        /// - Parameters:
+        ///   - domain: The domain.
+        ///   - reading: The file's current state.
+        ///   - last: The time of the last record about the domain.
+        /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
+        func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
+            if isOutdated || isDamaged && !markedSinceDamage.contains(domain) { return true }
+            // What a copy lacks was written after its last record.
+            if mayBeCopy, case .contents(let contents) = reading, let last {
+                return contents.version.identity.modified > last
+            }
+            return mayBeCopy
         }
     }
 
@@ -118,12 +131,21 @@ extension ChangeLogFile {
         // A copy, such as a restored backup, may lack what was in the file that followers have seen.
         let own = try LogIdentity.file(file)
         recovered.isIdentified = recovered.identity.file == own
-        let mayHaveLostEnd = mayHaveLostEnd(file, status)
-        if recovered.identity.file != 0, !recovered.isIdentified || mayHaveLostEnd { recovered.isOutdated = true }
-        recovered.identity.file = own
-        if recovered.isOutdated || recovered.isDamaged || header?.boot != boot && !recovered.isClosed {
-            recovered.epoch = .random()
+        if recovered.identity.file != 0 {
+            if !recovered.isIdentified { recovered.isOutdated = true }
+            // `cp -a` restores the attribute and the time of the last write, but nothing can set the time of the last
+            // change. Entries set both; to the second or two, on FAT.
+            recovered.mayBeCopy =
+                Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
         }
+        recovered.identity.file = own
+        if try hasLostEnd(file) {
+            recovered.addDamage(before: Int(status.st_size))
+            recovered.isOutdated = true
+        }
+        // A power failure may have removed the end.
+        if let header, header.boot != boot, !recovered.isClosed { recovered.isOutdated = true }
+        if recovered.isOutdated || recovered.mayBeCopy || recovered.isDamaged { recovered.epoch = .random() }
         return .recovered(recovered)
     }
 }
@@ -146,7 +168,7 @@ extension ChangeLogFile.Recovered {
         self.marks = marks.byDomain()
     }
 
-    private mutating func addDamage(before end: Int) { (isDamaged, damageEnd) = (true, end) }
+    fileprivate mutating func addDamage(before end: Int) { (isDamaged, damageEnd) = (true, end) }
 
     /// Appends an entry; returns false if the entry is invalid or can't follow the previous ones.
     private mutating func append(

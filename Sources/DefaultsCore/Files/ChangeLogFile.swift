@@ -108,16 +108,13 @@ package final class ChangeLogFile: @unchecked Sendable {
         _ = linux_set_attribute(file.number, Self.sizeAttribute, text, text.count)
     }
 
-    /// Returns whether a file may lack entries that were in it, because it was cut or overwritten with a backup.
-    static func mayHaveLostEnd(_ file: borrowing FileDescriptor, _ status: stat) -> Bool {
+    /// Returns whether a file has lost entries, because it was cut or overwritten with a backup.
+    static func hasLostEnd(_ file: borrowing FileDescriptor) throws(SystemCall.Failure) -> Bool {
         var text = [UInt8](repeating: 0, count: 20)
         let count = linux_attribute(file.number, sizeAttribute, &text, text.count)
-        if count > 0, let size = Int(String(decoding: text[..<count], as: UTF8.self)), size > status.st_size {
-            return true
-        }
-        // `cp -a` restores the attribute and the time of the last write, but nothing can set the time of the last
-        // change. Entries set both; to the second or two, on FAT.
-        return Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
+        guard count > 0, let size = Int(String(decoding: text[..<count], as: UTF8.self)) else { return false }
+        // Only now, since an agent may be appending to the file.
+        return try size > file.status().st_size
     }
 
     /// Whether the file is still at its path and whole: somebody may have removed it, emptied the directory, or cut it.

@@ -57,10 +57,12 @@ extension Store {
             outcome.note(reading, of: domain)
             let now = Timestamp.now()
             let removed = directory(of: domain)?.lastChange(around: domain, now: now) ?? now
+            let records = records[domain] ?? []
+            let isOutdated = recovered.isOutdated(domain, reading, since: records.last?.time)
             transition { state in
                 let actions = state.resume(
-                    domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
-                    reading: reading, removedBefore: removed, isOutdated: recovered.isOutdated(domain), now: now)
+                    domain, marks: recovered.marks[domain] ?? [], records: records, since: oldest, reading: reading,
+                    removedBefore: removed, isOutdated: isOutdated, now: now)
                 return ((), actions)
             }
             findSeal(of: domain)
