@@ -60,7 +60,20 @@ extension LogLocation {
         }
         if let log = recovered.log { recovered.head = log.head }
         if lost > 0 { recordLoss(through: lost, &recovered.warnings) }
+        for path in [self, fallback].compactMap(\.self).flatMap({ [$0.log, $0.archive] }) {
+            Self.protect(path, &recovered.warnings)
+        }
         return recovered
+    }
+
+    /// Makes a file accessible only to the user again, as the agent creates it.
+    private static func protect(_ path: String, _ warnings: inout [String]) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+        let mode = String(status.st_mode & 0o777, radix: 8)
+        warnings.append(
+            "Other users could access \(path), whose mode was \(mode). "
+                + (chmod(path, 0o600) == 0 ? "Its mode is 600 again." : "Its mode can't be changed."))
     }
 
     /// Adds the log of an agent that used the fallback.

@@ -160,7 +160,25 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A damaged log is never removed if its intact records can't be archived")
+    @Test("Files of the history that others can read are made private again, which is reported")
+    func exposed() throws {
+        try withLocation { _, location, fallback in
+            for path in [location.log, fallback.log] { try write(path, "key", 1, at: 0) }
+            var archive = HistoryArchive(path: location.archive)
+            try archive.append([LogRecord(revision: 1, time: Timestamp(nanoseconds: 0), event: .recovered(domain))])
+            let paths = [location.log, location.archive, fallback.log]
+            for path in paths { #expect(chmod(path, 0o644) == 0) }
+            let warnings = try location.recover(excluding: HistoryExclusions()).warnings
+            for path in paths {
+                let report = "Other users could access \(path), whose mode was 644. Its mode is 600 again."
+                #expect(warnings.contains(report), "\(warnings)")
+                #expect(try RawFile.status(path).st_mode & 0o7777 == 0o600)
+            }
+            #expect(try location.recover(excluding: HistoryExclusions()).warnings.isEmpty)
+        }
+    }
+
+    @Test("A damaged log whose intact records can't be archived is set aside, and archived as soon as possible")
     func unarchived() throws {
         try withLocation { _, location, _ in
             try write(location.log, "key", 4, at: 0)
