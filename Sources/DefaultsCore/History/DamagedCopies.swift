@@ -6,7 +6,7 @@ import Linux
 /// They are only for examination, so the oldest may be removed. The intact records of a damaged log are appended to the
 /// archive before the log is moved aside (`LogLocation.recover`), and those of an archive are in its new version
 /// (`HistoryArchive`). A file that somebody put in place of a log is replaced by all that the agent knows (`Store`). If
-/// the archive can't be written, the log becomes `<name>.unarchived-<n>`, and stays.
+/// the archive can't be written, the log becomes `<name>.unarchived-<n>`, and a later agent tries again.
 package enum DamagedCopies {
     private static let suffix = ".damaged-"
     private static let unarchivedSuffix = ".unarchived-"
@@ -20,12 +20,9 @@ package enum DamagedCopies {
     package static func unarchivedPaths(of path: String) -> [String] { paths(path + unarchivedSuffix) }
 
     /// Returns the path of the next copy, after making room for it.
-    static func nextPath(of path: String) -> String {
-        for copy in paths(path + suffix).dropLast(limit - 1) { unlink(copy) }
-        return next(path + suffix)
-    }
+    static func nextPath(of path: String) -> String { next(path + suffix) }
 
-    /// Returns the path of the next log whose records aren't in the archive.
+    /// Returns the path of the next log whose records aren't in the archive, after making room for it.
     static func nextUnarchivedPath(of path: String) -> String { next(path + unarchivedSuffix) }
 
     /// Removes all copies.
@@ -38,7 +35,9 @@ package enum DamagedCopies {
     }
 
     private static func next(_ prefix: String) -> String {
-        "\(prefix)\((paths(prefix).last.map { number(of: $0, prefix) } ?? 0) + 1)"
+        let known = paths(prefix)
+        for copy in known.dropLast(limit - 1) { unlink(copy) }
+        return "\(prefix)\((known.last.map { number(of: $0, prefix) } ?? 0) + 1)"
     }
 
     private static func number(of copy: String, _ prefix: String) -> Int {

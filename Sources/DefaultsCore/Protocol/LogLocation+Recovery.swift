@@ -37,6 +37,7 @@ extension LogLocation {
     ///   replace it.
     package func recover(excluding exclusions: HistoryExclusions) throws(DefaultsError) -> Recovered {
         var recovered = Recovered()
+        archiveLogsSetAside(exclusions)
         var isThere = false
         // The revision up to which changes may be lost.
         var lost: Revision = 0
@@ -142,10 +143,7 @@ extension LogLocation {
         var outcome = "Its intact changes are in the history"
         let copy: String
         do throws(SystemCall.Failure) {
-            var archive = HistoryArchive(path: archive)
-            let newest = try archive.newestRevision()
-            let records = damaged?.records ?? []
-            try archive.append(records.filter { $0.revision > newest }, excluding: exclusions)
+            try archive(damaged?.records ?? [], exclusions)
             copy = DamagedCopies.nextPath(of: path)
         } catch {
             copy = DamagedCopies.nextUnarchivedPath(of: path)
@@ -159,6 +157,31 @@ extension LogLocation {
                 + (isMoved ? "The damaged file was moved to \(copy)." : "The damaged file can't be moved from \(path).")
         )
         return damaged
+    }
+
+    /// Adds the records of a damaged log to the archive.
+    private func archive(_ records: [LogRecord], _ exclusions: HistoryExclusions) throws(SystemCall.Failure) {
+        var archive = HistoryArchive(path: archive)
+        let newest = try archive.newestRevision()
+        try archive.append(records.filter { $0.revision > newest }, excluding: exclusions)
+    }
+
+    /// Tries again to add the records of damaged logs that were set aside because the archive couldn't be written.
+    private func archiveLogsSetAside(_ exclusions: HistoryExclusions) {
+        for path in DamagedCopies.unarchivedPaths(of: log) {
+            do throws(SystemCall.Failure) {
+                let reading = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits)
+                guard case .recovered(let earlier) = reading else { continue }
+                try archive(earlier.records, exclusions)
+                let lost = earlier.mayLackEnd ? earlier.head + Self.skippedRevisions : earlier.lastMissing
+                var archive = HistoryArchive(path: archive)
+                if lost > 0 { try archive.recordLoss(through: lost) }
+                try SystemCall.run { rename(path, DamagedCopies.nextPath(of: log)) }
+            } catch {
+                // The logs stay for the next agent.
+                return
+            }
+        }
     }
 
     /// Records in the archive that changes are lost, so that earlier values are known to be uncertain.
