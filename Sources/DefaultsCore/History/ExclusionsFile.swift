@@ -11,10 +11,13 @@ package struct ExclusionsFile {
         var exclusions: HistoryExclusions
         /// Whether neither the log nor the archive has values of these keys.
         var areApplied: Bool
+        /// The random number that the archive got when they were removed (`HistoryArchive.redaction`).
+        var redaction: UInt64 = 0
     }
 
     private let path: String
     private static let appliedKey = "applied"
+    private static let redactionKey = "redaction"
 
     package init(besideLog log: String) {
         path = "\(log).excludes"
@@ -35,7 +38,11 @@ package struct ExclusionsFile {
         case .array(let values): return Self.contents(values, areApplied: false)
         case .dictionary(let entries):
             guard case .array(let values)? = entries[Self.appliedKey] else { return nil }
-            return Self.contents(values, areApplied: true)
+            var contents = Self.contents(values, areApplied: true)
+            if case .integer(let number)? = entries[Self.redactionKey] {
+                contents?.redaction = UInt64(clamping: number)
+            }
+            return contents
         default: return nil
         }
     }
@@ -53,19 +60,22 @@ package struct ExclusionsFile {
     /// - Parameters:
     ///   - exclusions: The exclusions. Unknown ones leave the file as it is.
     ///   - areApplied: Whether neither the log nor the archive has values of these keys.
+    ///   - redaction: The random number that the archive got when they were removed.
     ///   - mayBeMissing: Whether no file is created for exclusions of no key.
-    func write(_ exclusions: HistoryExclusions, areApplied: Bool, mayBeMissing: Bool = false) {
+    func write(
+        _ exclusions: HistoryExclusions, areApplied: Bool, _ redaction: UInt64 = 0, mayBeMissing: Bool = false
+    ) {
         let known = contents
-        if exclusions.areUnknown || known == Contents(exclusions: exclusions, areApplied: areApplied)
-            || known == nil && exclusions.isEmpty && mayBeMissing
-        {
+        let new = Contents(exclusions: exclusions, areApplied: areApplied, redaction: areApplied ? redaction : 0)
+        if exclusions.areUnknown || known == new || known == nil && exclusions.isEmpty && mayBeMissing {
             return
         }
         let temporary = "\(path).new"
         unlink(temporary)
         do {
             let texts = PropertyListValue.array(exclusions.texts.map { .string($0) })
-            let bytes = try (areApplied ? .dictionary([Self.appliedKey: texts]) : texts).write(as: .xml)
+            let applied: DomainValues = [Self.appliedKey: texts, Self.redactionKey: .number(new.redaction)]
+            let bytes = try (areApplied ? .dictionary(applied) : texts).write(as: .xml)
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try file.write(bytes)
             try file.synchronize()

@@ -1,5 +1,6 @@
 import Glibc
 package import Linux
+import PropertyList
 
 /// The file with the records that the change log has lost, for the history.
 ///
@@ -72,6 +73,22 @@ package struct HistoryArchive: Sendable {
         try HistoryFile(reading: path)?.newestRevision ?? 0
     }
 
+    /// The random number of the last removal of excluded keys from the file; 0 if there was none, or it isn't known.
+    var redaction: UInt64 {
+        do {
+            let bytes = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).read(upTo: 4_096)
+            guard let range = LogEntry.payload(in: bytes, at: Self.magic.count),
+                let payload = LogEntry.intactPayload(range, in: bytes)
+            else { return 0 }
+            var thinned = ThinnedChanges()
+            _ = try thinned.add(Fields(PropertyListValue(parsing: payload), of: "An entry"))
+            return thinned.redaction
+        } catch {
+            // The file is searched for excluded keys again.
+            return 0
+        }
+    }
+
     /// Returns whether the file has grown a quarter beyond a size, or beyond the size that thinning left.
     func isOversized(_ limit: Int) -> Bool {
         var status = stat()
@@ -83,12 +100,23 @@ package struct HistoryArchive: Sendable {
     ///
     /// Reads and writes the whole file, which takes about a second.
     ///
+    /// - Parameters:
+    ///   - thinning: The choice of the records to keep.
+    ///   - exclusions: The keys to remove.
+    ///   - redaction: A random number, by which a later agent recognizes a file without these keys.
+    ///   - now: The current time.
     /// - Throws: The failure of the system call; the file is then as it was.
     mutating func thin(
-        _ thinning: HistoryThinning, without exclusions: HistoryExclusions, now: Timestamp
+        _ thinning: HistoryThinning, without exclusions: HistoryExclusions, redaction: UInt64? = nil, now: Timestamp
     ) throws(SystemCall.Failure) {
         try check()
-        guard let file = try HistoryFile(reading: path) else { return }
+        if let redaction, access(path, F_OK) != 0 {
+            var thinned = ThinnedChanges()
+            thinned.redaction = redaction
+            return try append(thinned.encode(within: .max))
+        }
+        guard var file = try HistoryFile(reading: path) else { return }
+        if let redaction { file.thinned.redaction = redaction }
         let kept = thinning.thin(file, without: exclusions, now: now)
         thinnedSize = kept.count
         if kept != file.bytes { try replace(with: kept) }

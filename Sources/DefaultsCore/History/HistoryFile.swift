@@ -8,7 +8,7 @@ package struct HistoryFile {
     /// The positions of the payloads of intact records, oldest first.
     private var payloads: [Range<Int>] = []
     /// The changes that the archive has lost by thinning.
-    package private(set) var thinned = ThinnedChanges()
+    package internal(set) var thinned = ThinnedChanges()
     /// Whether a part is damaged.
     ///
     /// An incomplete entry at the end isn't damage, since it may be about to be written.

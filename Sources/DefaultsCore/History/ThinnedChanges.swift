@@ -15,6 +15,8 @@ package struct ThinnedChanges: Hashable, Sendable {
     private var domains: [Domain: Keys] = [:]
     /// The newest change to any key of any domain, as far as the others don't tell; 0 if none is lost.
     private var elsewhere: Revision = 0
+    /// The random number of the last removal of excluded keys from the archive; 0 if there was none.
+    var redaction: UInt64 = 0
 
     package init() {}
 
@@ -80,7 +82,9 @@ extension ThinnedChanges {
             add(domains.values.map(\.last).max() ?? 0)
             (domains, entries) = ([:], [:])
         }
-        let rest = elsewhere == 0 ? [] : LogEntry.encode(["type": .string(Self.type), "others": .number(elsewhere)])
+        var fields: DomainValues = ["type": .string(Self.type), "others": .number(elsewhere)]
+        if redaction != 0 { fields["redaction"] = .number(redaction) }
+        let rest = elsewhere == 0 && redaction == 0 ? [] : LogEntry.encode(fields)
         return rest + entries.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 
@@ -98,6 +102,7 @@ extension ThinnedChanges {
         let others = entry.values["others"] == nil ? 0 : try entry.unsigned("others")
         if entry.values["domain"] == nil {
             add(others)
+            if entry.values["redaction"] != nil { redaction = try entry.unsigned("redaction") }
             return true
         }
         let domain = try entry.domain()

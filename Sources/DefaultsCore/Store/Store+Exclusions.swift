@@ -33,11 +33,13 @@ extension Store {
 
     /// Makes the exclusions known to later agents, and whether they have been applied to what is in the history.
     func rememberExclusions() {
-        let (location, exclusions, mustRedact) = logFile.withLock { ($0.location, $0.exclusions, $0.mustRedact) }
+        let (location, exclusions, mustRedact, redaction) = logFile.withLock {
+            ($0.location, $0.exclusions, $0.mustRedact, $0.redaction)
+        }
         guard let location else { return }
         let file = ExclusionsFile(besideLog: location.path)
         let hasSettings = AgentSettings.domain.map { domain in state.withLock { $0.domains[domain] != nil } } ?? false
-        file.write(exclusions, areApplied: !mustRedact, mayBeMissing: !hasSettings)
+        file.write(exclusions, areApplied: !mustRedact, redaction, mayBeMissing: !hasSettings)
         // They may have changed meanwhile, as in `LogFileState.exclude`.
         logFile.withLock { if ($0.exclusions, $0.mustRedact) != (exclusions, mustRedact) { file.forget() } }
     }
@@ -51,7 +53,10 @@ extension Store.LogFileState {
         let known = remembered.contents
         // Somebody may have put an older file in place of any other log, and of the archive.
         let isOwn = earlier.map { $0.path == path && $0.isInFile && $0.isIdentified } ?? false
-        let areApplied = known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false
+        redaction = known?.redaction ?? 0
+        let areApplied =
+            known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false
+            && archivePath.map { redaction != 0 && HistoryArchive(path: $0).redaction == redaction } ?? true
         mustRedact = !exclusions.ofEarlierEntries.isEmpty && !(isOwn && areApplied)
         if !exclusions.areUnknown, let known, known.exclusions != exclusions { remembered.forget() }
     }

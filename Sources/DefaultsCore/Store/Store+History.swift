@@ -60,12 +60,18 @@ extension Store {
             rememberExclusions()
             let isLogClean = replaceLogFile(&archive, thinning)
             do throws(SystemCall.Failure) {
+                let redaction = UInt64.random(in: 1...UInt64(Int64.max))
                 if mustRedact || archive?.isOversized(thinning.bytes) == true {
-                    try archive?.thin(thinning, without: exclusions.ofEarlierEntries, now: now)
+                    try archive?.thin(
+                        thinning, without: exclusions.ofEarlierEntries, redaction: mustRedact ? redaction : nil,
+                        now: now)
                 }
                 if mustRedact, isLogClean {
                     removeDamagedCopies()
-                    logFile.withLock { if $0.exclusions == exclusions { $0.mustRedact = false } }
+                    logFile.withLock { keeping in
+                        if keeping.exclusions == exclusions { keeping.mustRedact = false }
+                        keeping.redaction = redaction
+                    }
                     // Only now, so that an agent that ends before leaves the rest to the next one.
                     rememberExclusions()
                 }

@@ -113,6 +113,8 @@ package final class Store: Sendable {
         var exclusions = HistoryExclusions()
         /// Whether the file or the archive may have values of excluded keys.
         var mustRedact = false
+        /// The random number of the last removal of such values from the archive; 0 if there was none.
+        var redaction: UInt64 = 0
         /// The reason why the log isn't being written to the file.
         var problem: DefaultsError?
         /// Whether the observer has been asked to maintain the history.

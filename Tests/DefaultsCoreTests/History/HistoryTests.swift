@@ -328,10 +328,12 @@ struct HistoryTests {
 
     /// The difference between two starts.
     private enum Restart: CaseIterable {
-        case same, fewer, more, changedBack, rememberedOnly, copied
+        case same, fewer, more, changedBack, rememberedOnly, copied, olderArchive
     }
 
-    @Test("Only a start with new exclusions, or with a copied log, redacts the files", arguments: Restart.allCases)
+    @Test(
+        "Only a start with new exclusions, a copied log or an older archive redacts the files",
+        arguments: Restart.allCases)
     private func redactsOnce(restart: Restart) throws {
         try withStoreFixture { fixture in
             let archivePath = fixture.directory + ".archive"
@@ -349,6 +351,7 @@ struct HistoryTests {
             }
             var archive = HistoryArchive(path: archivePath)
             try archive.append(try (1...3).map { try Self.record($0, "key", "x") })
+            let older = try RawFile.read(archivePath)
             let first = try start(["a.b/secret", "a.b/password"])
             fixture.edit(first, ["key": 1])
             first.maintainHistory(HistoryThinning())
@@ -362,6 +365,7 @@ struct HistoryTests {
             case .rememberedOnly: file.write(HistoryExclusions(["a.b/secret", "a.b/password"]), areApplied: false)
             case .copied:
                 try RawFile.replace(fixture.logPath, with: try RawFile.read(fixture.logPath))
+            case .olderArchive: try RawFile.write(older, to: archivePath)
             case .same, .fewer, .more: break
             }
             let patterns: [String] =
