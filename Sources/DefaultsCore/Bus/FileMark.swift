@@ -25,6 +25,8 @@ package struct FileMark: Hashable, Sendable {
     package var expected: FileStamp?
     /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled: Bool
+    /// Whether another version has replaced this one, so that the mark has only the keys of the edits.
+    package private(set) var isReplaced = false
 
     package init(
         domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:],
@@ -44,6 +46,20 @@ package struct FileMark: Hashable, Sendable {
 
     /// Whether the file held everything about the domain.
     var isComplete: Bool { pending.isEmpty && !isIntent && !isTroubled }
+
+    /// The mark of the same version once another one has replaced it.
+    ///
+    /// The values of the edits may be large, and only matter in the mark of the newest version.
+    var ofReplacedVersion: FileMark {
+        var mark = FileMark(domain: domain, hash: hash, revision: revision)
+        for key in pending.keys { mark.pending[key] = Self.replacedEdit }
+        mark.isReplaced = true
+        return mark
+    }
+
+    /// The stand-in for an edit of which only the key is known.
+    private static let replacedEdit = Edit(
+        value: nil, time: Timestamp(nanoseconds: 0), writer: .agent, sequence: Edit.unordered)
 }
 
 /// The traits that distinguish a file from one written since, even if both have the same bytes.
@@ -75,7 +91,9 @@ extension FileMark {
             (fields["inode"], fields["modified"]) = (.number(expected.inode), .integer(expected.modified.nanoseconds))
         }
         if isTroubled { fields["troubled"] = true }
-        if !pending.isEmpty {
+        if isReplaced {
+            fields["replacedWithout"] = .array(pending.keys.map { .string($0) })
+        } else if !pending.isEmpty {
             fields["pending"] = .array(
                 pending.map { .dictionary(Self.fields(of: $1, key: $0, replacing: replaced[$0])) })
         }
@@ -104,6 +122,9 @@ extension FileMark {
             isMissing: try fields.flag("missing"), isIntent: try fields.flag("intent"),
             expected: fields.values["inode"] == nil ? nil : try FileStamp(fields),
             isTroubled: try fields.flag("troubled"))
+        guard fields.values["replacedWithout"] != nil else { return }
+        for case .string(let key) in try fields.array("replacedWithout") { self.pending[key] = Self.replacedEdit }
+        isReplaced = true
     }
 
     private static func fields(of edit: Edit, key: String, replacing value: PropertyListValue??) -> DomainValues {

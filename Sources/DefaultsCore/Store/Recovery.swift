@@ -62,7 +62,7 @@ struct Recovery {
         let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         self.marks = marks
         // The file holds the last certain version, or a version whose save was announced afterwards.
-        var possible = marks[(marks.lastIndex { !$0.isIntent } ?? marks.startIndex)...]
+        var possible = marks[(marks.lastIndex { !$0.isIntent && !$0.isReplaced } ?? marks.startIndex)...]
         let isTroubled = possible[possible.startIndex].isTroubled
         if Self.isLaterThanSave(reading, among: possible, records, removedBefore: removed) {
             possible = possible.suffix(1)
@@ -125,7 +125,8 @@ struct Recovery {
 
     /// Finds the edits missing from the version with a mark, and the values replaced by edits made after the mark.
     private mutating func findUnsavedEdits(since mark: FileMark) {
-        (unsaved, replacedBefore) = (mark.pending, mark.replaced)
+        // If only replaced versions are known, because the log is damaged, so are only the keys of their edits.
+        (unsaved, replacedBefore) = (mark.isReplaced ? [:] : mark.pending, mark.replaced)
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark.revision {
             guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }

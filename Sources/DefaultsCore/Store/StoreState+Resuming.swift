@@ -25,7 +25,7 @@ extension StoreState {
             domains[domain, default: DomainState()].merge.pending = recovery.unsaved
             actions = apply(reading, of: domain, isBaseline: false, now: now)
         } else {
-            replaced[domain] = recovery.replaced.isEmpty ? nil : recovery.replaced
+            replaced[domain] = recovery.replaced.isEmpty ? nil : recovery.replaced.map(\.ofReplacedVersion)
             switch recovery.finding {
             case .rewritten(let contents): actions = merge(contents, recovery, now: now)
             case .removed: actions = mergeLoss(recovery, now: now)

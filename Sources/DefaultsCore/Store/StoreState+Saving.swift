@@ -28,7 +28,8 @@ extension StoreState {
     ) -> [StoreAction] {
         if outbox != nil, let expected = plan.expected {
             replaced[domain, default: []].append(
-                FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits))
+                FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits)
+                    .ofReplacedVersion)
         }
         domains[domain, default: DomainState()].merge.markSaved(
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed)

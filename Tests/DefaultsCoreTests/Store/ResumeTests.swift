@@ -72,6 +72,32 @@ struct ResumeTests {
         }
     }
 
+    @Test("A rewritten log holds a large unsaved value once for the edit and once for the newest version")
+    func largeEdit() throws {
+        try withStoreFixture { fixture in
+            try fixture.writeLater(["other": 0])
+            let first = try fixture.storeWithLog()
+            let large = PropertyListValue.string(String(repeating: "x", count: 60_000))
+            fixture.edit(first, ["k": large])
+            for number in 1...5 {
+                try fixture.writeLater(["other": .integer(Int64(number))])
+                fixture.look(first)
+            }
+            let second = try fixture.resumedStore()
+            second.logFile.withLock { $0.file?.sizeLimit = 0 }
+            second.maintainHistory(HistoryThinning())
+            #expect(try RawFile.read(fixture.logPath).count < 3 * 60_000)
+            let third = try fixture.resumedStore()
+            #expect(fixture.values(third) == ["k": large, "other": 5])
+            // A program that still has an older version loaded doesn't revert the edit.
+            try third.save(fixture.domain)
+            try RawFile.replace(
+                fixture.path, with: PropertyListValue.dictionary(["other": 2, "theirs": 1]).write(as: .xml))
+            fixture.look(third)
+            #expect(fixture.values(third)["k"] == large)
+        }
+    }
+
     @Test("Edits of a domain without a file are pending again after a restart")
     func newDomain() throws {
         try withStoreFixture { fixture in
