@@ -128,7 +128,24 @@ extension ManualPage {
         The host's identifier is its machine-id, written as an uppercase UUID.
         .It Pa $XDG_RUNTIME_DIR/defaultsd/socket
         The agent's socket.
-        The change log is beside it.
+        .It Pa $XDG_STATE_HOME/defaultsd/<hash>.log
+        The change log: the last changes, up to
+        .Li LogRecords
+        and
+        .Li LogBytes .
+        Once the file exceeds twice these bytes, the oldest changes move to the archive.
+        For a directory that isn't the default one, the file is beside the socket.
+        .It Pa $XDG_STATE_HOME/defaultsd/<hash>.archive
+        The archive of older changes.
+        .Li HistoryDays , HistoryChanges
+        and
+        .Li HistoryBytes
+        apply only to this file;
+        .Li HistoryExcludes
+        applies to both.
+        The comments in
+        .Pa org.defaultsd.agent.plist ,
+        which is installed with the documentation, explain all settings.
         .It Pa ~/.config/.defaultsd.agent , $XDG_RUNTIME_DIR/defaultsd/socket.lock
         The agent's claims on the directory and on the socket.
         The agent locks these files
