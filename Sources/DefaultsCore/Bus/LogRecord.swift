@@ -14,7 +14,9 @@ package struct LogRecord: Hashable, Sendable {
     }
 
     /// The event that a record describes.
-    package enum Event: Hashable, Sendable {
+    ///
+    /// Indirect, so that records are small: at the start with a full log, tens of thousands of them are moved around.
+    package indirect enum Event: Hashable, Sendable {
         /// A change set, with all its keys.
         case change(ChangeSet)
         /// The file can't be used; the domain keeps its last good values.

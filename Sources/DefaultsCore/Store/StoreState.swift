@@ -75,7 +75,7 @@ struct StoreState {
     /// What has just been read from a file must not be appended to it again, or it grows with every start.
     func marks(lackedBy earlier: ChangeLogFile.Recovered, _ published: [LogRecord]) -> [LogEntry] {
         var last: [Domain: Revision] = [:]
-        for record in earlier.records + published { last[record.domain] = record.revision }
+        for records in [earlier.records, published] { for record in records { last[record.domain] = record.revision } }
         func isLacked(_ mark: FileMark) -> Bool { !earlier.confirms(mark, last: last[mark.domain]) }
         let atRest = domains.hashesAtRest.lazy.filter { isLacked(mark(of: $0, hash: $1)) }
         let single = domains.inUse.flatMap(marks) + atRest.filter { !$0.0.isUsual }.map(mark)
