@@ -43,8 +43,9 @@ extension ChangeLogFile {
         package internal(set) var marks: [Domain: [FileMark]] = [:]
         /// Whether the log continued without this file, so the domains' files may be newer.
         package internal(set) var isOutdated: Bool
-        /// Whether the file may be a copy made by `cp -a`, or only its mode or owner has changed.
-        fileprivate(set) var mayBeCopy = false
+        /// Whether the file may lack its end: after a power failure, or as a copy made by `cp -a`, unless only its mode
+        /// or owner has changed.
+        fileprivate(set) var mayBeOutdated = false
         /// Whether entries before the last intact one are damaged or missing.
         package fileprivate(set) var isDamaged = false
         /// The position behind the last damage.
@@ -88,11 +89,11 @@ extension ChangeLogFile {
         /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
         func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
             if isOutdated || isDamaged && !markedSinceDamage.contains(domain) { return true }
-            // What a copy lacks was written after its last record.
-            if mayBeCopy, case .contents(let contents) = reading, let last {
+            // What was lost was written after the last record.
+            if mayBeOutdated, case .contents(let contents) = reading, let last {
                 return contents.version.identity.modified > last
             }
-            return mayBeCopy
+            return mayBeOutdated
         }
     }
 
@@ -135,7 +136,7 @@ extension ChangeLogFile {
             if !recovered.isIdentified { recovered.isOutdated = true }
             // `cp -a` restores the attribute and the time of the last write, but nothing can set the time of the last
             // change. Entries set both; to the second or two, on FAT.
-            recovered.mayBeCopy =
+            recovered.mayBeOutdated =
                 Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
         }
         recovered.identity.file = own
@@ -144,8 +145,8 @@ extension ChangeLogFile {
             recovered.isOutdated = true
         }
         // A power failure may have removed the end.
-        if let header, header.boot != boot, !recovered.isClosed { recovered.isOutdated = true }
-        if recovered.isOutdated || recovered.mayBeCopy || recovered.isDamaged { recovered.epoch = .random() }
+        if let header, header.boot != boot, !recovered.isClosed { recovered.mayBeOutdated = true }
+        if recovered.isOutdated || recovered.mayBeOutdated || recovered.isDamaged { recovered.epoch = .random() }
         return .recovered(recovered)
     }
 }

@@ -232,16 +232,24 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("If only the owner or the mode of the log and of a file has changed, no unsaved edit is lost")
-    func changedStatus() throws {
+    @Test(
+        "If only the owner or the mode of the log or of a file has changed, no unsaved edit is lost",
+        arguments: [false, true])
+    func changedStatus(isPowerFailure: Bool) throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 0; }", to: fixture.path)
             letTimePass()
             fixture.edit(try fixture.storeWithLog(), ["a": 1])
             letTimePass()
-            // As after `chown -R`, an hour after the last write.
-            let hourAgo = timespec(tv_sec: try RawFile.status(fixture.logPath).st_mtim.tv_sec - 3600, tv_nsec: 0)
-            #expect(utimensat(AT_FDCWD, fixture.logPath, [hourAgo, hourAgo], 0) == 0)
+            if isPowerFailure {
+                var header = try #require(ChangeLogHeader(try RawFile.read(fixture.logPath)))
+                header.boot = ContentHash(value: 1)
+                try header.write(to: fixture.logPath)
+            } else {
+                // As after `chown -R`, an hour after the last write.
+                let hourAgo = timespec(tv_sec: try RawFile.status(fixture.logPath).st_mtim.tv_sec - 3600, tv_nsec: 0)
+                #expect(utimensat(AT_FDCWD, fixture.logPath, [hourAgo, hourAgo], 0) == 0)
+            }
             #expect(chmod(fixture.path, 0o600) == 0)
             let store = try fixture.resumedStore()
             #expect(fixture.values(store) == ["a": 1])
