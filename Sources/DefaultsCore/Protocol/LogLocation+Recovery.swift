@@ -171,7 +171,10 @@ extension LogLocation {
         for path in DamagedCopies.unarchivedPaths(of: log) {
             do throws(SystemCall.Failure) {
                 let reading = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits)
-                guard case .recovered(let earlier) = reading else { continue }
+                // If the archive has later records, these can't follow them.
+                guard case .recovered(let earlier) = reading,
+                    try HistoryArchive(path: archive).newestRevision() <= earlier.head
+                else { continue }
                 try archive(earlier.records, exclusions)
                 let lost = earlier.mayLackEnd ? earlier.head + Self.skippedRevisions : earlier.lastMissing
                 var archive = HistoryArchive(path: archive)
