@@ -176,8 +176,10 @@ struct TailTests {
             let next = try tail.object()
             #expect((next["changes"] as? [[String: Any]])?.first?["old"] as? String == "1")
 
-            let people = try agent.defaults("tail", "--initial", "--timeout", "0.2")
-            #expect(people.output == "a.b one  \"2\"\na.b two  \"2\"\n")
+            let values = "a.b one  \"2\"\na.b two  \"2\"\n"
+            #expect(try agent.defaults("tail", "--initial", "--timeout", "0.2").output == values)
+            let again = try agent.defaults("tail", "--since", "0000000000000000:0", "--timeout", "0.2")
+            #expect(again.output == "The values were interrupted and start over.\n" + values)
         }
     }
 

@@ -30,6 +30,7 @@ struct ChangeText {
                 + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
                     "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), .green))"
                 }
+        case .gap(.ofNoLog, _): [colored("The values were interrupted and start over.", .yellow)]
         case .gap(let from, let to):
             [colored("The changes between \(from) and \(to) are no longer available.", .yellow)]
         case .bookmark: []

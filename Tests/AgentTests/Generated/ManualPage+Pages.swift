@@ -280,6 +280,7 @@ extension ManualPage {
         so whoever continues after another one gets a
         .Li gap
         and all of them again.
+        Before the first values, it is 0000000000000000:0.
         .It Li time
         The time of the event.
         .It Li domain , host
