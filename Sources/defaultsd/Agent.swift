@@ -195,7 +195,7 @@ struct Agent: Sendable {
         earlier.warnings.forEach { log.logger.warning("\($0)") }
         let store = Store(
             directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity))
-        if let fallback = location.fallback { store.noteFallback(log: fallback.log, archive: fallback.archive) }
+        if let fallback = location.fallback { store.setFallback(log: fallback.log, archive: fallback.archive) }
         let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
         let isKept: ()? = try? store.keepLog(

@@ -56,10 +56,10 @@ package struct HistoryFile {
                     let behind = next.flatMap({ intactPayload(at: $0) == nil ? nil : $0 })
                         ?? LogEntry.nextIntact(in: bytes, after: position)
                 else {
-                    if next != nil || !LogEntry.isIncomplete(bytes[position...]) { noteDamage() }
+                    if next != nil || !LogEntry.isIncomplete(bytes[position...]) { recordDamage() }
                     return
                 }
-                noteDamage()
+                recordDamage()
                 position = behind
                 continue
             }
@@ -76,7 +76,7 @@ package struct HistoryFile {
         return payload
     }
 
-    private mutating func noteDamage() {
+    private mutating func recordDamage() {
         isDamaged = true
         countBeforeDamage = payloads.count
     }
@@ -85,7 +85,7 @@ package struct HistoryFile {
     private mutating func addThinned(_ payload: Range<Int>) -> Bool {
         guard let fields = fields(payload) else { return false }
         do throws(DefaultsError) { return try thinned.add(fields) } catch {
-            noteDamage()
+            recordDamage()
             return true
         }
     }

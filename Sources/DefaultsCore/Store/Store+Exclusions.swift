@@ -4,7 +4,7 @@ import Linux
 extension Store {
     /// Names the files that an earlier agent may have used instead of the log and the archive, so that damaged copies
     /// of them are removed with those of the others.
-    package func noteFallback(log: String, archive: String) {
+    package func setFallback(log: String, archive: String) {
         logFile.withLock { $0.fallbackPaths = [log, archive] }
     }
 
