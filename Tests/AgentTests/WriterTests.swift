@@ -24,7 +24,10 @@ struct WriterTests {
         /// The evidence that there will be when an agent merges the file.
         var evidence: FileWriter.Evidence {
             if life == .absent { return .whole }
-            return fileSystem.recordsReads && life != .killed ? .recorded : .unknown
+            guard fileSystem.recordsReads else { return .unknown }
+            // Once the newest version has been replaced, no agent can tell whether somebody had read it. If it has been
+            // written in place instead, an agent can tell that nobody had.
+            return life != .killed || writer.isInPlace && writer.basis != .newest ? .recorded : .unknown
         }
 
         /// The time, in seconds, for which a writer is assumed to hold its values if nothing is known of reads.
