@@ -118,7 +118,7 @@ package struct Merge: Sendable {
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
             writtenAt: isWhole ? nil : evidence.written)
-        note(difference.keys.map { ($0, keyTime($0)) })
+        record(difference.keys.map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
             // a save.
@@ -137,7 +137,7 @@ package struct Merge: Sendable {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
         advance(by: difference, at: time, placedAt: time, writtenAt: time)
-        note(difference.keys.lazy.map { ($0, time) })
+        record(difference.keys.lazy.map { ($0, time) })
         pending = pending.filter { $1.value != nil }
         return result
     }
@@ -196,8 +196,13 @@ package struct Merge: Sendable {
     package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         parseBase()
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, writtenAt: nil)
-        note(edits.lazy.map { ($0, $1.time) })
-        for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
+        record(edits.lazy.map { ($0, $1.time) })
+        for (key, edit) in edits {
+            // Only the time may be another, if the same value has been set again since.
+            guard let left = pending[key], left.value == edit.value, left.sequence == edit.sequence else { continue }
+            record([(key, left.time)])
+            pending[key] = nil
+        }
     }
 
     /// Sets or removes keys.
@@ -214,7 +219,7 @@ package struct Merge: Sendable {
                     pending[key]?.time = max(edit.time, time)
                 } else if !keyTimes.isEmpty {
                     // Without earlier changes, there is no displaced file that could hold an older value.
-                    keyTimes[key] = max(keyTimes[key] ?? baseTime, time)
+                    record([(key, max(keyTimes[key] ?? baseTime, time))])
                 }
                 return nil
             }
@@ -276,7 +281,7 @@ package struct Merge: Sendable {
     }
 
     /// Records the times at which keys of `base` were set or removed.
-    private mutating func note(_ times: some Sequence<(String, Timestamp)>) {
+    private mutating func record(_ times: some Sequence<(String, Timestamp)>) {
         for (key, time) in times { keyTimes[key] = time }
         guard keyTimes.count > VersionHistory.keyCapacity else { return }
         let oldest = keyTimes.sorted { $0.value < $1.value }.prefix(keyTimes.count / 2)

@@ -226,6 +226,19 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": value])
     }
 
+    @Test("An edit that is made again while it is being saved is saved once")
+    func equalEditWhileSaving() {
+        var merge = Merge(base: ["a": 1])
+        _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
+        let saved = merge.pending
+        _ = merge.edit(["a": 2], time: after, writer: .testApp, sequence: 2)
+        merge.markSaved(saved, at: before)
+        #expect(merge.pending.isEmpty)
+        _ = merge.displace(["a": 3], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(merge.current == ["a": 2])
+    }
+
     @Test("A removed file removes all keys except those set afterwards")
     func removedFile() {
         var merge = Merge(
