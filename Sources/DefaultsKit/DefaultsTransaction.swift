@@ -33,11 +33,7 @@ public struct DefaultsTransaction {
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get { key.read(propertyListValue(forKey: key.name), in: defaults) }
         set {
-            do throws(DefaultsError) {
-                try setChecked(try PropertyListValue(storing: newValue, forKey: key.name), forKey: key.name)
-            } catch {
-                ProblemHandler.report(DefaultsProblem(.value, error))
-            }
+            store(newValue, forKey: key.name)
         }
     }
 
@@ -54,18 +50,16 @@ public struct DefaultsTransaction {
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
-    public mutating func set(_ value: PropertyListValue?, forKey key: String) {
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) { store(value, forKey: key) }
+
+    private mutating func store(_ value: some PropertyListConvertible, forKey key: String) {
         do throws(DefaultsError) {
-            try setChecked(try PropertyListValue(storing: value, forKey: key), forKey: key)
+            let value = try PropertyListValue(storing: value, forKey: key)
+            try EditRequest.check(key, value, for: defaults.domain)
+            values[key] = .some(value)
         } catch {
             ProblemHandler.report(DefaultsProblem(.value, error))
         }
-    }
-
-    /// Sets a key, so that a value that can't be stored doesn't discard the others.
-    private mutating func setChecked(_ value: PropertyListValue?, forKey key: String) throws(DefaultsError) {
-        try EditRequest.check(key, value, for: defaults.domain)
-        values[key] = .some(value)
     }
 
     /// Removes a key.

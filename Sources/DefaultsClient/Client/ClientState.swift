@@ -224,11 +224,11 @@ struct ClientState {
 
     /// Replaces all keys of a domain, except for some that keep their values.
     mutating func replace(
-        _ domain: Domain, with values: DomainValues, except kept: Set<String>, at time: Timestamp
+        _ domain: Domain, with values: DomainValues, except refused: Set<String>, at time: Timestamp
     ) -> ClientEffects {
         var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
         for key in self.values(of: domain).keys where values[key] == nil { difference[key] = .some(nil) }
-        for key in kept { difference.removeValue(forKey: key) }
+        for key in refused { difference.removeValue(forKey: key) }
         return edit(domain, difference, at: time)
     }
 

@@ -49,7 +49,7 @@ package struct EditRequest: Hashable, Sendable {
     package func check() throws(DefaultsError) {
         try domain.checkWritable()
         for (key, value) in values { try Self.check(key, value, for: domain) }
-        try Self.checkSize(of: values, for: domain)
+        if values.count > 1 { try Self.checkSize(of: values, for: domain) }
     }
 
     /// Checks that a key can be set to a value, whatever else is set with it.

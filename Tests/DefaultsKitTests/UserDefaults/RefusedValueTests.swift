@@ -20,6 +20,7 @@ struct RefusedValueTests {
         defaults.set(never, forKey: "bad")
         defaults.set(1, forKey: Self.marks)
         defaults[DefaultsKey<Date?>("bad")] = never
+        #expect(throws: DefaultsProblem.self) { try defaults.update(DefaultsKey<Date?>("bad")) { $0 = never } }
         #expect(values == ["bad": "kept", "old": 1])
     }
 
