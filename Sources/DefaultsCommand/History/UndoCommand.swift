@@ -55,6 +55,12 @@ struct UndoCommand {
         /// The first edit of each undo or redo that has been found, which may be older than the ones found so far.
         var found: Set<Revision> = []
         var last = Revision.max
+        var hasSettings = false
+        defer {
+            if hasSettings {
+                Failure.note("The agent's settings were left alone. To undo their change, name the domain.")
+            }
+        }
         var end: Revision = 0
         while found.count < limit || found.contains(where: { $0 < last }),
             let candidate = try plan.next(orNamed: { named?.names($0) ?? false })
@@ -72,8 +78,11 @@ struct UndoCommand {
                 continue
             }
             if named != nil { try check(next) }
-            // Whoever undoes the last change hardly means HistoryExcludes or the like.
-            if options.domain == nil, next.record.domain == AgentSettings.domain { continue }
+            // A plain undo is rarely meant for the agent's settings.
+            if !isRedo, options.domain == nil, next.record.domain == AgentSettings.domain {
+                hasSettings = true
+                continue
+            }
             if !options.program.includes(next.changeSet) { continue }
             // What has nothing but excluded keys is mentioned, but doesn't count.
             let counts = !next.changeSet.changes.isEmpty
