@@ -170,7 +170,13 @@ package struct LockFile: ~Copyable, Sendable {
         if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
             let own = try new.status()
             if own.st_uid != directory.st_uid || own.st_gid != directory.st_gid {
-                fchown(new.number, directory.st_uid, directory.st_gid)
+                // A file that stayed root's would be replaced, even though it is locked.
+                do throws(SystemCall.Failure) {
+                    try SystemCall.run { fchown(new.number, directory.st_uid, directory.st_gid) }
+                } catch {
+                    unlink(path)
+                    throw error
+                }
             }
         }
         return new
@@ -194,7 +200,7 @@ package struct LockFile: ~Copyable, Sendable {
     private static func removeForeign(_ path: String) -> Bool {
         var (file, directory) = (stat(), stat())
         guard lstat(path, &file) == 0 else { return errno == ENOENT }
-        // A time ahead of the clock says nothing about the file's age, and would keep the file for as long.
+        // A time ahead of the clock says nothing about the file's age, and would protect the file until then.
         let isNew = (0...1).contains(time(nil) - file.st_ctim.tv_sec)
         guard file.st_mode & S_IFMT == S_IFREG, file.st_uid != 0 || !isNew, !isOwn(file, at: path),
             stat(Path.directory(of: path), &directory) == 0, directory.st_uid == geteuid()
