@@ -126,7 +126,7 @@ struct WriterClockTests {
         }
     }
 
-    @Test("The later writer wins, whoever's clock is wrong", arguments: Party.allCases, lives)
+    @Test("The later writer wins, whichever clock is wrong", arguments: Party.allCases, lives)
     func wrongClock(_ party: Party, _ life: WriterTests.Life) throws {
         try withTemporaryDirectory { directory in
             guard let clock = try SteppedClock(in: directory) else { return }

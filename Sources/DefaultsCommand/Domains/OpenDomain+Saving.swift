@@ -5,8 +5,10 @@ import Linux
 import PropertyList
 
 extension OpenDomain {
-    /// Marks the file as read once it holds these values, since whoever copies an export over it knows them (see
+    /// Marks the file as read once it holds the exported values, since the export may be edited and copied back (see
     /// `Seal`).
+    ///
+    /// Without the mark, only what was set since the export would be merged with it, so errors don't matter.
     func markRead(_ values: DomainValues) {
         guard (try? backend.synchronize(domain)) != nil, (try? self.values()) == values,
             let path = try? choice.directory(of: location).path(of: domain)

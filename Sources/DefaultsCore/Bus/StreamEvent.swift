@@ -17,8 +17,9 @@ package enum StreamEvent: Hashable, Sendable {
     /// The end of the stream: the subscriber was too slow for its mode.
     case ended
 
-    /// Returns the events for the values of domains, from any of which a subscriber can resume: all but the last have
-    /// the cursor before the values.
+    /// Returns the values of domains as events.
+    ///
+    /// All but the last have the earlier cursor, so a subscriber can resume from any of them.
     package static func initial(_ snapshots: [DomainSnapshot], after before: Cursor = .ofNoLog) -> [StreamEvent] {
         snapshots.enumerated().map { index, snapshot in
             var snapshot = snapshot

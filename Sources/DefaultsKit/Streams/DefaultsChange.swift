@@ -70,7 +70,7 @@ public struct DefaultsChange: Hashable, Sendable {
             /// The writer had loaded an older version of the file, from before the value that stands was set.
             ///
             /// The date is the time when that version became the file; `nil` if it is unknown. To insist on the
-            /// discarded value, write it again.
+            /// discarded value, write the file again.
             case olderVersion(Date?)
         }
 

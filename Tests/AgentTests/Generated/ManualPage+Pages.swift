@@ -277,7 +277,7 @@ extension ManualPage {
         .Fl -since
         continues once the line has been handled.
         Of the current values of all domains, only the last has the position after them,
-        so whoever continues after another one gets a
+        so to continue after any other is to get a
         .Li gap
         and all of them again.
         Before the first values, it is 0000000000000000:0.
