@@ -1,26 +1,44 @@
 import DefaultsCore
-import Dispatch
+import Glibc
 import Linux
 
 /// A one-time event that a single thread or task waits for.
 final class Latch: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
+    /// The condition of a waiting thread, by the monotonic clock.
+    ///
+    /// A semaphore of Dispatch has a timeout by the wall clock, which may be set meanwhile.
+    nonisolated(unsafe) private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    /// Guarded by the mutex.
+    nonisolated(unsafe) private var isOpen = false
     private let wakeUp = WakeUp()
+
+    init() {
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        condition.deallocate()
+        mutex.deallocate()
+    }
 
     /// Resumes the waiter, now or when it begins to wait.
     func open() {
-        semaphore.signal()
+        pthread_mutex_lock(mutex)
+        isOpen = true
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
         wakeUp.fill()
     }
 
     /// Abandons the waiter in a forked child, where it belongs to the parent.
     ///
-    /// A semaphore must not be freed while it counts a waiting thread, so it is signaled. A task must not be resumed,
-    /// since it continues in the parent, so the wake-up is deliberately leaked.
-    func abandon() {
-        semaphore.signal()
-        _ = Unmanaged.passRetained(wakeUp)
-    }
+    /// A task must not be resumed, since it continues in the parent, so the wake-up is deliberately leaked.
+    func abandon() { _ = Unmanaged.passRetained(wakeUp) }
 
     /// Blocks the calling thread until the latch opens.
     ///
@@ -29,11 +47,18 @@ final class Latch: Sendable {
     /// - Parameter milliseconds: The timeout; `nil` for none.
     /// - Returns: False after the timeout.
     func wait(milliseconds: Int? = nil) -> Bool {
-        guard let milliseconds else {
-            semaphore.wait()
-            return true
+        let end = milliseconds.map { (MonotonicTime.now() + Int64($0)).milliseconds }
+        var time = timespec(tv_sec: Int((end ?? 0) / 1_000), tv_nsec: Int((end ?? 0) % 1_000 * 1_000_000))
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while !isOpen {
+            if end == nil {
+                pthread_cond_wait(condition, mutex)
+            } else if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT {
+                return isOpen
+            }
         }
-        return semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+        return true
     }
 
     /// Suspends the calling task until the latch opens.

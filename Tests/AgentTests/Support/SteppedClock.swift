@@ -7,8 +7,7 @@ import TestSupport
 /// A wall clock for the programs of a test, which the test can step.
 ///
 /// A test can't set the machine's clock, and no namespace has a wall clock of its own. So the programs load our
-/// `clock_gettime` before the C library's, and our `sem_timedwait`, to which Dispatch passes a time of that clock. The
-/// times of files remain the kernel's.
+/// `clock_gettime` before the C library's. The times of files remain the kernel's.
 struct SteppedClock {
     /// The command prefix that runs a program with this clock.
     let launcher: [String]
@@ -37,7 +36,6 @@ struct SteppedClock {
     private static let source = """
         #define _GNU_SOURCE
         #include <fcntl.h>
-        #include <semaphore.h>
         #include <stdint.h>
         #include <stdlib.h>
         #include <sys/mman.h>
@@ -60,12 +58,6 @@ struct SteppedClock {
             int result = syscall(SYS_clock_gettime, clock, time);
             if (result == 0 && clock == CLOCK_REALTIME && step) time->tv_sec += *step;
             return result;
-        }
-
-        int sem_timedwait(sem_t *semaphore, const struct timespec *end) {
-            struct timespec time = *end;
-            if (step) time.tv_sec -= *step;
-            return sem_clockwait(semaphore, CLOCK_REALTIME, &time);
         }
         """
 }
