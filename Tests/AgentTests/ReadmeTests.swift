@@ -88,6 +88,8 @@ struct ReadmeTests {
             tail.signal(SIGINT)
             #expect(tail.status() == 130)
             #expect(tail.complaints() == "")
+            // The agent that it has started ends, too, and must do so before its directories are removed.
+            #expect(eventually { !RawFile.exists(home + "/defaultsd/socket") })
         }
     }
 
