@@ -32,7 +32,10 @@ package func makeTemporaryDirectory(in place: String = "/tmp") throws -> String 
 /// Removes a file, or a directory with its contents.
 ///
 /// Symbolic links are removed, not followed.
-package func removeTree(_ path: String) {
+package func removeTree(_ path: String) { removeTree(Array(path.utf8CString)) }
+
+/// Removes what is at a path of any bytes, which ends with a zero.
+private func removeTree(_ path: [CChar]) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFDIR else {
@@ -40,20 +43,29 @@ package func removeTree(_ path: String) {
         return
     }
     chmod(path, 0o700)
-    for name in namesOfFiles(in: path) { removeTree("\(path)/\(name)") }
+    for name in names(in: path) { removeTree(path.dropLast() + [CChar(UInt8(ascii: "/"))] + name) }
     rmdir(path)
 }
 
 /// Returns the sorted names in a directory, or an empty array if the directory can't be read.
 package func namesOfFiles(in path: String) -> [String] {
+    names(in: Array(path.utf8CString)).map { name in
+        String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }.sorted()
+}
+
+/// Returns the names in a directory, each of which ends with a zero.
+private func names(in path: [CChar]) -> [[CChar]] {
     guard let stream = opendir(path) else { return [] }
     defer { closedir(stream) }
-    var names: [String] = []
+    var names: [[CChar]] = []
     while let entry = readdir(stream) {
         let name = withUnsafePointer(to: &entry.pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1))
+            }
         }
-        if name != ".", name != ".." { names.append(name) }
+        if name != [46, 0], name != [46, 46, 0] { names.append(name) }
     }
-    return names.sorted()
+    return names
 }
