@@ -117,10 +117,10 @@ package final class ChangeLogFile: @unchecked Sendable {
         return try size > file.status().st_size
     }
 
-    /// Whether the file is still at its path and whole: somebody may have removed it, emptied the directory, or cut it.
-    var isInPlace: Bool {
+    /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.
+    var isNamed: Bool {
         var status = stat()
-        guard isWhole, let own = try? file.status(), stat(path, &status) == 0 else { return false }
+        guard let own = try? file.status(), stat(path, &status) == 0 else { return false }
         return own.st_ino == status.st_ino && own.st_dev == status.st_dev
     }
 

@@ -204,16 +204,12 @@ extension Store {
         return keeping.problem != nil && mayCopy ? .copied : .stay
     }
 
-    /// Makes room for the log's file after somebody has removed or replaced it.
+    /// Makes the directory and the lock of the log again after somebody has removed or replaced them.
     private func renewLock(_ keeping: inout LogFileState, _ path: String) throws(SystemCall.Failure) {
         try LogLock.makeDirectory(forLog: path)
         if keeping.lock?.isCurrent == false {
             guard let lock = try LogLock.attempt(forLog: path) else { throw SystemCall.Failure(number: EBUSY) }
             keeping.lock = lock
-        }
-        // What replaced the file may be something that its owner needs.
-        if keeping.file?.isInPlace == false, access(path, F_OK) == 0 {
-            try SystemCall.run { rename(path, DamagedCopies.nextPath(of: path)) }
         }
     }
 
@@ -269,7 +265,13 @@ extension Store {
                 guard let entries else { throw SystemCall.Failure(number: EAGAIN) }
                 try new.append(entries)
             }
-            try new.publish(at: replacement.path)
+            // What replaced the file may be something that its owner needs. A file that was only cut stays until then,
+            // since its edits may be unsaved.
+            let path = replacement.path
+            if keeping.file?.isNamed == false, access(path, F_OK) == 0 {
+                try SystemCall.run { rename(path, DamagedCopies.nextPath(of: path)) }
+            }
+            try new.publish(at: path)
         } catch {
             new.discard()
             if keeping.problem != nil { state.withLock { $0.outbox = nil } }

@@ -125,8 +125,8 @@ package final class Store: Sendable {
         /// Whether entries are written to the file.
         var isWriting: Bool { file != nil && problem == nil }
 
-        /// Whether the file and its lock are where a later agent looks for them.
-        var isInPlace: Bool { file?.isInPlace != false && lock?.isCurrent != false }
+        /// Whether the file and its lock are where a later agent looks for them, and the file is whole.
+        var isInPlace: Bool { file.map { $0.isNamed && $0.isWhole } != false && lock?.isCurrent != false }
 
         /// Whether a new version of the file must be written.
         var needsNewVersion: Bool {

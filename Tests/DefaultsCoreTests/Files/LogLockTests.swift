@@ -101,6 +101,25 @@ struct LogLockTests {
         }
     }
 
+    @Test("Unsaved edits in a log that was cut survive a crash, even if the log couldn't be written again")
+    func crashAfterCut() throws {
+        try withStore { fixture, store, state in
+            #expect(truncate(state + "/log", 300) == 0)
+            // The loss can't be recorded.
+            try RawFile.makeDirectory(state + "/archive")
+            fixture.edit(store, ["n": 10])
+            store.maintainHistory(HistoryThinning())
+            #expect(store.archiveProblem != nil && store.needsMaintenance)
+            fixture.edit(store, ["n": 11])
+            let earlier = try LogLocation(log: state + "/log").recover(excluding: HistoryExclusions())
+            let next = Store(
+                directory: PreferencesDirectory(path: fixture.directory),
+                log: earlier.changeLog(ChangeLog.Capacity()))
+            _ = try next.start(resuming: earlier.log)
+            #expect(fixture.values(next) == ["n": 11])
+        }
+    }
+
     @Test("At most three copies of a damaged file are kept, the newest ones")
     func copies() throws {
         try withTemporaryDirectory { directory in
