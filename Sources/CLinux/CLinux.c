@@ -159,6 +159,8 @@ int linux_set_attribute(int fd, const char *name, const void *value, size_t size
     return fsetxattr(fd, name, value, size, 0);
 }
 
+int linux_remove_attribute(int fd, const char *name) { return fremovexattr(fd, name); }
+
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size) {
     return fgetxattr(fd, name, value, size);
 }

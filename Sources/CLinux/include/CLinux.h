@@ -102,6 +102,9 @@ int linux_is_sealed(int fd);
 /// Sets an extended attribute of an open file (fsetxattr). Fails with ENOTSUP if the file system doesn't support them.
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size);
 
+/// Removes an extended attribute of an open file (fremovexattr). Fails with ENODATA if it doesn't exist.
+int linux_remove_attribute(int fd, const char *name);
+
 /// Reads an extended attribute of an open file into a buffer (fgetxattr). Returns its size, or -1 if it doesn't exist
 /// or doesn't fit.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);

@@ -61,7 +61,8 @@ package final class ChangeLogFile: @unchecked Sendable {
         firstSizeLimit = sizeLimit
         identity = recovered.identity
         file = try FileDescriptor(opening: path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
-        recordSize()
+        // If the attribute had a larger size than the file, the next agent would take the file for cut.
+        try recordSize()
         // Otherwise, a log that was closed would still count as closed after a power failure.
         try SystemCall.run { ftruncate(file.number, off_t(size)) }
         try ChangeLogHeader(epoch: epoch, start: first - 1).write(to: path)
@@ -94,7 +95,8 @@ package final class ChangeLogFile: @unchecked Sendable {
         }
         size += bytes.count
         ranges += new
-        recordSize()
+        // An earlier, lower size does no harm.
+        try? recordSize()
     }
 
     /// The extended attribute with a size that the file has had.
@@ -103,16 +105,29 @@ package final class ChangeLogFile: @unchecked Sendable {
     /// Records the file's size in an attribute, so that a later agent can tell that the file has lost its end.
     ///
     /// The attribute stays if the file is cut, or overwritten with a backup. It takes a few microseconds to set.
-    private func recordSize() {
+    ///
+    /// - Throws: The failure of the system call, if the file still has an attribute with an earlier size.
+    private func recordSize() throws(SystemCall.Failure) {
         let text = Array("\(size)".utf8)
-        _ = linux_set_attribute(file.number, Self.sizeAttribute, text, text.count)
+        if linux_set_attribute(file.number, Self.sizeAttribute, text, text.count) == 0 { return }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_remove_attribute(file.number, Self.sizeAttribute) }
+        } catch {
+            if ![ENODATA, ENOTSUP, ENOSYS].contains(error.number) { throw error }
+        }
     }
 
     /// Returns whether a file has lost entries, because it was cut or overwritten with a backup.
     static func hasLostEnd(_ file: borrowing FileDescriptor) throws(SystemCall.Failure) -> Bool {
         var text = [UInt8](repeating: 0, count: 20)
-        let count = linux_attribute(file.number, sizeAttribute, &text, text.count)
-        guard count > 0, let size = Int(String(decoding: text[..<count], as: UTF8.self)) else { return false }
+        var count = 0
+        do throws(SystemCall.Failure) {
+            count = try SystemCall.run { linux_attribute(file.number, sizeAttribute, &text, text.count) }
+        } catch {
+            // A longer one isn't the agent's.
+            if ![ENODATA, ENOTSUP, ENOSYS, ERANGE].contains(error.number) { throw error }
+        }
+        guard let size = Int(String(decoding: text[..<count], as: UTF8.self)) else { return false }
         // Only now, since an agent may be appending to the file.
         return try size > file.status().st_size
     }

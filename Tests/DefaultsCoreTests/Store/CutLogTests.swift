@@ -133,6 +133,16 @@ struct CutLogTests {
         }
     }
 
+    @Test("A log whose attributes can't be read now isn't taken for whole")
+    func unreadableAttribute() throws {
+        try withStoreFixture { fixture in
+            _ = try fixture.storeWithLog()
+            // With O_PATH, a descriptor only names the file.
+            let name = try FileDescriptor(opening: fixture.logPath, 0o10_000_000)
+            #expect(throws: SystemCall.Failure(number: EBADF)) { try ChangeLogFile.hasLostEnd(name) }
+        }
+    }
+
     private func check(
         _ past: Past, _ store: Store, _ length: Int, _ comment: Comment, _ isPowerFailure: Bool
     ) throws {
