@@ -54,8 +54,9 @@ extension ChangeLogFile {
         fileprivate(set) var lastMissing: Revision = 0
         /// Whether records may be missing after the last one.
         var mayLackEnd: Bool { isDamaged && damageEnd >= ranges.last?.upperBound ?? 0 }
-        /// The domains that have marks behind the last damage, so that no newer one can be missing.
-        fileprivate var markedSinceDamage: Set<Domain> = []
+        /// The domains that have marks behind the last damage, so that no newer one can be missing; `nil` if nothing is
+        /// damaged but the end.
+        fileprivate var markedSinceDamage: Set<Domain>?
         /// The log's identity; a new one if the file has none.
         package internal(set) var identity = LogIdentity()
         /// Whether that is the identity of the file.
@@ -88,8 +89,8 @@ extension ChangeLogFile {
         ///   - last: The time of the last record about the domain.
         /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
         func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
-            if isOutdated || isDamaged && !markedSinceDamage.contains(domain) { return true }
-            // What was lost was written after the last record.
+            if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
+            // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
             if mayBeOutdated, case .contents(let contents) = reading, let last {
                 return contents.version.identity.modified > last
             }
@@ -142,7 +143,7 @@ extension ChangeLogFile {
         recovered.identity.file = own
         if try hasLostEnd(file) {
             recovered.addDamage(before: Int(status.st_size))
-            recovered.isOutdated = true
+            recovered.mayBeOutdated = true
         }
         // A power failure may have removed the end.
         if let header, header.boot != boot, !recovered.isClosed { recovered.mayBeOutdated = true }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Linux
 import PropertyList
@@ -232,26 +233,48 @@ struct HistoryRecoveryTests {
         }
     }
 
+    /// The past of a log with an unsaved edit, after which only the mode of the domain's file was changed.
+    private enum Past: CaseIterable {
+        /// The log's owner was changed, too.
+        case otherOwner
+        /// The power failed.
+        case powerFailure
+        /// The power failed, and the end of the log wasn't on the disk, but the attribute with its size was.
+        case lostEnd
+    }
+
+    private func failPower(_ fixture: StoreFixture) throws {
+        var header = try #require(ChangeLogHeader(try RawFile.read(fixture.logPath)))
+        header.boot = ContentHash(value: 1)
+        try header.write(to: fixture.logPath)
+    }
+
     @Test(
         "If only the owner or the mode of the log or of a file has changed, no unsaved edit is lost",
-        arguments: [false, true])
-    func changedStatus(isPowerFailure: Bool) throws {
+        arguments: Past.allCases)
+    private func changedStatus(past: Past) throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 0; }", to: fixture.path)
             letTimePass()
             fixture.edit(try fixture.storeWithLog(), ["a": 1])
             letTimePass()
-            if isPowerFailure {
-                var header = try #require(ChangeLogHeader(try RawFile.read(fixture.logPath)))
-                header.boot = ContentHash(value: 1)
-                try header.write(to: fixture.logPath)
-            } else {
+            switch past {
+            case .otherOwner:
                 // As after `chown -R`, an hour after the last write.
                 let hourAgo = timespec(tv_sec: try RawFile.status(fixture.logPath).st_mtim.tv_sec - 3600, tv_nsec: 0)
                 #expect(utimensat(AT_FDCWD, fixture.logPath, [hourAgo, hourAgo], 0) == 0)
+            case .powerFailure: try failPower(fixture)
+            case .lostEnd:
+                try failPower(fixture)
+                let file = try FileDescriptor(opening: fixture.logPath, O_RDONLY)
+                let size = Array("\(try file.status().st_size + 100)".utf8)
+                #expect(linux_set_attribute(file.number, "user.defaultsd.size", size, size.count) == 0)
             }
             #expect(chmod(fixture.path, 0o600) == 0)
-            let store = try fixture.resumedStore()
+            let earlier = try LogLocation(log: fixture.logPath).recover(excluding: HistoryExclusions())
+            #expect((earlier.log?.isDamaged == true) == (past == .lostEnd))
+            let store = fixture.store()
+            _ = try store.start(resuming: earlier.log)
             #expect(fixture.values(store) == ["a": 1])
         }
     }
