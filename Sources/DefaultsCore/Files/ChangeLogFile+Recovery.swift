@@ -92,7 +92,8 @@ extension ChangeLogFile {
             if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
             // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
             if mayBeOutdated, case .contents(let contents) = reading, let last {
-                return contents.version.identity.modified > last
+                let modified = contents.version.identity.modified.nanoseconds
+                return FileClock.mayRepeat(modified: modified, changed: modified, now: last.nanoseconds)
             }
             return mayBeOutdated
         }

@@ -279,6 +279,23 @@ struct HistoryRecoveryTests {
         }
     }
 
+    @Test("After a power failure, an edit doesn't replace a later save in the same tick of the file system's clock")
+    func sameTick() throws {
+        try withStoreFixture { fixture in
+            try fixture.writeLater(["a": 0])
+            let first = try fixture.storeWithLog()
+            letTimePass()
+            fixture.edit(first, ["a": 1])
+            // The edit is saved, and then the value is set back, neither of which is in the log.
+            try fixture.writeLater(["a": 0])
+            let time = try #require(first.records.last).time.nanoseconds - 1_000_000
+            let modified = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
+            #expect(utimensat(AT_FDCWD, fixture.path, [modified, modified], 0) == 0)
+            try failPower(fixture)
+            #expect(fixture.values(try fixture.resumedStore()) == ["a": 0])
+        }
+    }
+
     @Test("While entries are appended, a new version of the log file loses none of them")
     func concurrentReplacement() throws {
         try withStoreFixture { fixture in
