@@ -20,7 +20,8 @@ struct HistoryExamination {
             Finding(
                 .note, "history-damaged",
                 "A file of the history was damaged, and was moved to \(path). Its intact changes "
-                    + (unarchived.contains(path) ? "aren't in the history." : "are in the history."),
+                    + (unarchived.contains(path)
+                        ? "aren't in the history." : "are in the history, unless the agent has reported otherwise."),
                 remedy: "Check the disk. If you don't need the file, remove it.", path: path)
         } + space
     }

@@ -37,7 +37,7 @@ extension LogLocation {
     ///   replace it.
     package func recover(excluding exclusions: HistoryExclusions) throws(DefaultsError) -> Recovered {
         var recovered = Recovered()
-        archiveLogsSetAside(exclusions)
+        archiveLogsSetAside(exclusions, &recovered.warnings)
         var isThere = false
         // The revision up to which changes may be lost.
         var lost: Revision = 0
@@ -53,6 +53,8 @@ extension LogLocation {
         }
         if let fallback {
             var isDamaged = false
+            // Its archive is added together with its log.
+            if access(fallback.log, F_OK) == 0 { fallback.archiveLogsSetAside(exclusions, &recovered.warnings) }
             let later = try fallback.recover(fallback.log, exclusions, &recovered.warnings, &isDamaged)
             if let later { try add(later, fallback, exclusions, to: &recovered) }
             recovered.hasWholeFallback = recovered.hasWholeFallback && (later != nil || !isDamaged)
@@ -167,23 +169,28 @@ extension LogLocation {
     }
 
     /// Tries again to add the records of damaged logs that were set aside because the archive couldn't be written.
-    private func archiveLogsSetAside(_ exclusions: HistoryExclusions) {
+    private func archiveLogsSetAside(_ exclusions: HistoryExclusions, _ warnings: inout [String]) {
         for path in DamagedCopies.unarchivedPaths(of: log) {
+            var outcome = "can't be added to the history anymore"
             do throws(SystemCall.Failure) {
-                let reading = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits)
                 // If the archive has later records, these can't follow them.
-                guard case .recovered(let earlier) = reading,
+                if case .recovered(let earlier) = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits),
                     try HistoryArchive(path: archive).newestRevision() <= earlier.head
-                else { continue }
-                try archive(earlier.records, exclusions)
-                let lost = earlier.mayLackEnd ? earlier.head + Self.skippedRevisions : earlier.lastMissing
-                var archive = HistoryArchive(path: archive)
-                if lost > 0 { try archive.recordLoss(through: lost) }
-                try SystemCall.run { rename(path, DamagedCopies.nextPath(of: log)) }
+                {
+                    try archive(earlier.records, exclusions)
+                    let lost = earlier.mayLackEnd ? earlier.head + Self.skippedRevisions : earlier.lastMissing
+                    var archive = HistoryArchive(path: archive)
+                    if lost > 0 { try archive.recordLoss(through: lost) }
+                    outcome = "are in the history now"
+                }
+                let copy = DamagedCopies.nextPath(of: log)
+                try SystemCall.run { rename(path, copy) }
+                outcome += ". The file was moved to \(copy)."
             } catch {
-                // The logs stay for the next agent.
-                return
+                // The log stays for the next agent.
+                outcome = "still aren't in the history: \(SystemCall.message(error.number))"
             }
+            warnings.append("The intact changes in the damaged log \(path) \(outcome)")
         }
     }
 

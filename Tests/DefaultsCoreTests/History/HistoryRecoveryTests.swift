@@ -192,9 +192,13 @@ struct HistoryRecoveryTests {
             }
             for number in 1...5 {
                 let warnings = try recover()
-                #expect(warnings.first?.contains("\(location.log).unarchived-\(number).") == true)
-                // The loss of the first record can't be noted, either.
-                #expect(warnings.count == 2 && warnings[1].contains("\(location.archive) can't be written"))
+                // Those that were set aside before are tried again.
+                let earlier = min(number - 1, 3)
+                #expect(warnings.prefix(earlier).allSatisfy { $0.contains("still aren't in the history") })
+                #expect(warnings.dropFirst(earlier).first?.contains("\(location.log).unarchived-\(number).") == true)
+                // The loss of the first record can't be recorded, either.
+                #expect(warnings.count == earlier + 2)
+                #expect(warnings.last?.contains("\(location.archive) can't be written") == true)
             }
             func names() -> [String] {
                 DamagedCopies.paths(of: location.log).map { String($0.dropFirst(location.log.count)) }
@@ -205,6 +209,34 @@ struct HistoryRecoveryTests {
             #expect(recovered.log == nil && recovered.head > 1_000_000)
             #expect(keys(try archived(location)) == ["key3", "key4"])
             #expect(names() == [".damaged-1", ".damaged-2", ".damaged-3"])
+            #expect(recovered.warnings.count { $0.contains("are in the history now") } == 3, "\(recovered.warnings)")
+        }
+    }
+
+    @Test("A log set aside that the archive has passed, or that can't be read, keeps no other from being archived")
+    func passed() throws {
+        try withLocation { _, location, fallback in
+            let unreadable = location.log + ".unarchived-1"
+            symlink(unreadable, unreadable)
+            for number in 2...3 { try write(location.log + ".unarchived-\(number)", "a", number == 2 ? 2 : 6, at: 0) }
+            var archive = HistoryArchive(path: location.archive)
+            try archive.append([LogRecord(revision: 4, time: Timestamp(nanoseconds: 0), event: .recovered(domain))])
+            // An agent that used the fallback couldn't archive a log there, either.
+            try write(fallback.log + ".unarchived-1", "b", 2, at: 100)
+            try write(fallback.log, "c", 2, from: 10, at: 200)
+            let recovered = try location.recover(excluding: HistoryExclusions())
+            let outcomes = [
+                "still aren't in the history", "can't be added to the history anymore", "are in the history now",
+                "are in the history now",
+            ]
+            #expect(zip(recovered.warnings, outcomes).allSatisfy { $0.contains($1) }, "\(recovered.warnings)")
+            #expect(recovered.warnings.count == outcomes.count)
+            #expect(keys(try archived(location)) == ["a5", "a6"])
+            #expect(keys(recovered.log?.records ?? []) == ["b1", "b2", "c1", "c2"])
+            #expect(DamagedCopies.unarchivedPaths(of: location.log) == [unreadable])
+            #expect(DamagedCopies.unarchivedPaths(of: fallback.log).isEmpty)
+            // The others aren't read again.
+            #expect(try location.recover(excluding: HistoryExclusions()).warnings.count == 1)
         }
     }
 
