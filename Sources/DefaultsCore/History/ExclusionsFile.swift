@@ -15,7 +15,7 @@ package struct ExclusionsFile {
         var redaction: UInt64 = 0
     }
 
-    private let path: String
+    let path: String
     private static let appliedKey = "applied"
     private static let redactionKey = "redaction"
 

@@ -63,8 +63,10 @@ extension LogLocation {
         }
         if let log = recovered.log { recovered.head = log.head }
         if lost > 0 { recordLoss(through: lost, &recovered.warnings) }
-        for path in [self, fallback].compactMap(\.self).flatMap({ [$0.log, $0.archive] }) {
-            Self.protect(path, &recovered.warnings)
+        for location in [self, fallback].compactMap(\.self) {
+            let files = [location.log, location.archive]
+            let others = files.flatMap(DamagedCopies.paths) + [ExclusionsFile(besideLog: location.log).path]
+            for path in files + others { Self.protect(path, &recovered.warnings) }
         }
         return recovered
     }

@@ -144,6 +144,7 @@ struct HistoryRecoveryTests {
                 var damaged = Array(bytes)
                 damaged[position] ^= 0x10
                 try RawFile.write(damaged, to: location.log)
+                chmod(location.log, 0o600)
                 unlink(location.archive)
                 let recovered = try location.recover(excluding: HistoryExclusions(["*/key2"]))
                 let isIntact = recovered.log?.isDamaged == false
@@ -167,7 +168,9 @@ struct HistoryRecoveryTests {
             for path in [location.log, fallback.log] { try write(path, "key", 1, at: 0) }
             var archive = HistoryArchive(path: location.archive)
             try archive.append([LogRecord(revision: 1, time: Timestamp(nanoseconds: 0), event: .recovered(domain))])
-            let paths = [location.log, location.archive, fallback.log]
+            let copies = [location.log, location.archive, fallback.log].map { $0 + ".damaged-1" }
+            let paths = [location.log, location.archive, fallback.log, location.log + ".excludes"] + copies
+            for path in paths.dropFirst(3) { try RawFile.write("x", to: path) }
             for path in paths { #expect(chmod(path, 0o644) == 0) }
             let warnings = try location.recover(excluding: HistoryExclusions()).warnings
             for path in paths {
@@ -188,6 +191,7 @@ struct HistoryRecoveryTests {
             try RawFile.makeDirectory(location.archive)
             func recover() throws -> [String] {
                 try RawFile.write(damaged, to: location.log)
+                chmod(location.log, 0o600)
                 return try location.recover(excluding: HistoryExclusions()).warnings
             }
             for number in 1...5 {
