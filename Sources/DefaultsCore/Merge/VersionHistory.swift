@@ -79,6 +79,7 @@ package struct VersionHistory: Sendable {
     /// Limits all times to the current one.
     mutating func limitTimes(to now: Timestamp) {
         latest = min(latest, now)
+        for index in steps.indices { steps[index].time = min(steps[index].time, now) }
         if let written { self.written = (written.total, min(written.time, now)) }
     }
 

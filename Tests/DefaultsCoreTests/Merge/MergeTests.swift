@@ -1,7 +1,8 @@
-import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Three-way merge")
 struct MergeTests {
@@ -400,6 +401,19 @@ struct MergeTests {
         merge.markSaved(merge.pending, at: after)
         _ = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: after)
         #expect(merge.current == ["a": 1, "b": 5])
+    }
+
+    @Test("If the clock is set back, a value that is put back isn't reported with a time in the future")
+    func putBackFromFuture() {
+        var merge = Merge(base: ["a": 0, "b": 1])
+        for (value, time) in [(1, before), (2, now)] as [(PropertyListValue, Timestamp)] {
+            merge.pending = ["a": edit(value, at: time)]
+            merge.markSaved(merge.pending, at: time)
+        }
+        let earlier = seconds(-3600)
+        merge.limitTimes(to: earlier)
+        let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: earlier)
+        #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file, reason: .olderVersion(earlier))])
     }
 
     @Test("A change by a foreign writer just before its file was replaced is merged and becomes pending")
