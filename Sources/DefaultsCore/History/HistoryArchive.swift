@@ -73,8 +73,8 @@ package struct HistoryArchive: Sendable {
         try HistoryFile(reading: path)?.newestRevision ?? 0
     }
 
-    /// The random number of the last removal of excluded keys from the file; 0 if there was none, or it isn't known.
-    var redaction: UInt64 {
+    /// The random number of the last removal of excluded keys from the file; 0 if it isn't known, `nil` without a file.
+    var redaction: UInt64? {
         do {
             let bytes = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).read(upTo: 4_096)
             guard let range = LogEntry.payload(in: bytes, at: Self.magic.count),
@@ -83,6 +83,8 @@ package struct HistoryArchive: Sendable {
             var thinned = ThinnedChanges()
             _ = try thinned.add(Fields(PropertyListValue(parsing: payload), of: "An entry"))
             return thinned.redaction
+        } catch let failure as SystemCall.Failure where failure.number == ENOENT {
+            return nil
         } catch {
             // The file is searched for excluded keys again.
             return 0
@@ -110,11 +112,6 @@ package struct HistoryArchive: Sendable {
         _ thinning: HistoryThinning, without exclusions: HistoryExclusions, redaction: UInt64? = nil, now: Timestamp
     ) throws(SystemCall.Failure) {
         try check()
-        if let redaction, access(path, F_OK) != 0 {
-            var thinned = ThinnedChanges()
-            thinned.redaction = redaction
-            return try append(thinned.encode(within: .max))
-        }
         guard var file = try HistoryFile(reading: path) else { return }
         if let redaction { file.thinned.redaction = redaction }
         let kept = thinning.thin(file, without: exclusions, now: now)

@@ -56,7 +56,7 @@ extension Store.LogFileState {
         redaction = known?.redaction ?? 0
         let areApplied =
             known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false
-            && archivePath.map { redaction != 0 && HistoryArchive(path: $0).redaction == redaction } ?? true
+            && archivePath.flatMap { HistoryArchive(path: $0).redaction }.map { $0 == redaction && $0 != 0 } ?? true
         mustRedact = !exclusions.ofEarlierEntries.isEmpty && !(isOwn && areApplied)
         if !exclusions.areUnknown, let known, known.exclusions != exclusions { remembered.forget() }
     }
