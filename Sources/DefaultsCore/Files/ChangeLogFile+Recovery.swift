@@ -43,8 +43,9 @@ extension ChangeLogFile {
         package internal(set) var marks: [Domain: [FileMark]] = [:]
         /// Whether the log continued without this file, so the domains' files may be newer.
         package internal(set) var isOutdated: Bool
-        /// Whether the file may lack its end: after a power failure, or as a copy made by `cp -a`, unless only its mode
-        /// or owner has changed.
+        /// Whether the file may lack its end.
+        ///
+        /// A change of only its mode or owner looks the same.
         fileprivate(set) var mayBeOutdated = false
         /// Whether entries before the last intact one are damaged or missing.
         package fileprivate(set) var isDamaged = false

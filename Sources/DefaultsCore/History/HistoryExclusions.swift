@@ -37,7 +37,7 @@ package struct HistoryExclusions: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a pattern of a domain's name looks like one of a key: most names of domains have a dot.
+    /// Returns whether a domain pattern looks like a key.
     static func isLikelyKey(_ text: String) -> Bool {
         !text.contains { $0 == "/" || $0 == "." } && text.contains { $0 != "*" }
             && !["-g", DomainName.global.description].contains(text)

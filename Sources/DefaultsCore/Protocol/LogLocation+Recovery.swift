@@ -71,7 +71,7 @@ extension LogLocation {
         return recovered
     }
 
-    /// Makes a file accessible only to the user again, as the agent creates it.
+    /// Restores mode 600.
     private static func protect(_ path: String, _ warnings: inout [String]) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
