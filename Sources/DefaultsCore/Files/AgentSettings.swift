@@ -190,7 +190,7 @@ package struct AgentSettings: Hashable, Sendable {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(20), timeout: .milliseconds(500))
         repeat {
             let reading = file.read(known: nil)
-            guard case .beingWritten = reading else { return reading }
+            if !reading.isBeingWritten { return reading }
         } while backoff.wait()
         return file.read(known: nil, openWriters: .readAnyway)
     }

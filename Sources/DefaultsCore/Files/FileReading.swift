@@ -23,6 +23,9 @@ package enum FileReading: Sendable {
         }
     }
 
+    /// Whether a program has the file open for writing.
+    var isBeingWritten: Bool { if case .beingWritten = self { true } else { false } }
+
     /// Returns whether the file is newly missing or damaged, which may be temporary.
     func isNewLoss(after version: FileVersion?, _ damage: FileDamage?) -> Bool {
         switch self {

@@ -19,7 +19,7 @@ extension Store {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .milliseconds(200))
         repeat {
             let reading = displaced.file.examine(known: displaced.known)
-            displaced.isOpen = if case .beingWritten = reading { true } else { false }
+            displaced.isOpen = reading.isBeingWritten
             if displaced.isOpen { continue }
             displaced.note(reading, merge(reading, displaced))
             break
@@ -105,7 +105,7 @@ extension Store {
             // What a program has closed is merged at any age.
             guard isOld || displaced.isOpen else { continue }
             let reading = displaced.file.examine(known: displaced.known)
-            savingState.displaced[index].isOpen = if case .beingWritten = reading { true } else { false }
+            savingState.displaced[index].isOpen = reading.isBeingWritten
             if savingState.displaced[index].isOpen { continue }
             savingState.displaced[index].note(reading, merge(reading, displaced))
             guard isOld, savingState.displaced[index].isMerged, !isUnsaved(displaced.domain) else { continue }

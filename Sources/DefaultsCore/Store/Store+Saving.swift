@@ -229,7 +229,6 @@ extension Store {
         }
         // An unknown domain's file has appeared since the directory was last read, so its values are a change.
         transition { state in ((), state.apply(reading, of: domain, isBaseline: false, now: .now())) }
-        if case .beingWritten = reading { return ReloadOutcome(beingWritten: [domain]) }
-        return ReloadOutcome()
+        return ReloadOutcome(beingWritten: reading.isBeingWritten ? [domain] : [])
     }
 }
