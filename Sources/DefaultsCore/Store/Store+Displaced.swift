@@ -24,8 +24,8 @@ extension Store {
             displaced.note(reading, merge(reading, displaced))
             break
         } while backoff.wait()
-        if displaced.isOpen { state.withLock { _ = $0.openDisplaced.insert(domain) } }
         savingState.displaced.append(displaced)
+        updateOpenDisplaced(savingState)
         // Each displaced file holds a descriptor open. Release a few at a time, since removing all of them would delay
         // this save by tens of milliseconds.
         if savingState.displaced.count > SavingState.capacity {
@@ -113,10 +113,14 @@ extension Store {
             savingState.displaced[index].isGone = true
         }
         savingState.displaced.removeAll { $0.isGone }
-        let open = Set(savingState.displaced.lazy.filter(\.isOpen).map(\.domain))
-        state.withLock { $0.openDisplaced = open }
+        updateOpenDisplaced(savingState)
         // A file that can't be removed is now a leftover, as after a crash.
         if !hasRemovedAll { savingState.hasRecovered = false }
+    }
+
+    private func updateOpenDisplaced(_ savingState: borrowing SavingState) {
+        let open = Set(savingState.displaced.lazy.filter(\.isOpen).map(\.domain))
+        state.withLock { $0.openDisplaced = open }
     }
 
     /// The paths of displaced files left to the next store, because they are still being written or their changes can't

@@ -154,7 +154,9 @@ extension Store {
             throw isOpen(file)
         case .saved(let version, let displaced):
             transition { state in
-                ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
+                // A barrier that finds nothing pending must wait for the examination.
+                if displaced != nil { state.openDisplaced.insert(domain) }
+                return ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
             }
             examine(displaced, of: domain, plan, &savingState)
             if let excess = plan.excess { throw excess }

@@ -9,7 +9,8 @@ struct StoreState {
     var outbox: [LogEntry]?
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
-    /// The domains of displaced files that a program had open for writing when they were last examined.
+    /// The domains of displaced files that a program had open for writing when they were last examined, or that are
+    /// about to be examined for the first time.
     var openDisplaced: Set<Domain> = []
     /// The head of the log when it was resumed.
     private let firstHead: Revision

@@ -291,6 +291,25 @@ struct StoreTests {
         }
     }
 
+    @Test("A displaced file counts as open from the moment at which its edits are no longer pending")
+    func openDisplaced() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            fixture.edit(store, ["a": 1])
+            try store.save(fixture.domain)
+            let writer = open(fixture.path, O_WRONLY)
+            fixture.edit(store, ["a": 2])
+            withBackgroundThread { _ in
+                #expect(throws: Never.self) { try store.save(fixture.domain, .override) }
+            } while: {
+                #expect(eventually { store.pending(among: [fixture.domain]).isEmpty })
+                #expect(store.hasOpenDisplaced(among: [fixture.domain]))
+                RawFile.close(writer)
+            }
+            #expect(!store.hasOpenDisplaced(among: nil))
+        }
+    }
+
     @Test("The observer is notified of records and necessary saves, and may call the store")
     func observer() throws {
         final class Observer: StoreObserver {
