@@ -212,7 +212,8 @@ actor Engine: Service {
             case .reloadAll: postpone(.init(isAll: true))
             case .readEvents: readDueEvents()
             case .keepLog: if store.needsMaintenance { maintainHistory() }
-            case .examineDisplaced: start { await $0.examineDisplaced() }
+            case .examineDisplaced:
+                start { if await $0.examineDisplaced() { $0.fail(item) } else { $0.schedule.succeed(item) } }
             }
         }
     }
@@ -226,12 +227,14 @@ actor Engine: Service {
         }
     }
 
-    func examineDisplaced() async {
+    /// Examines displaced files.
+    ///
+    /// - Returns: Whether files remain that must be examined again; a program may keep one open indefinitely.
+    @discardableResult
+    func examineDisplaced() async -> Bool {
         let age = Duration.nanoseconds(Self.displacedAge.nanoseconds)
         while await onDiskSaving({ $0.releaseSomeDisplaced(olderThan: age) }) {}
-        // A program may keep a displaced file open indefinitely.
-        let isLeft = await onDiskSaving { $0.examineDisplaced(olderThan: age) }
-        if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
+        return await onDiskSaving { $0.examineDisplaced(olderThan: age) }
     }
 
     /// Maintains the files with the history on a separate thread, because it may take a few seconds.
