@@ -38,6 +38,7 @@ extension Store {
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         let count = plan.count
         if count == 0, !file.isLink, !file.isFixed { return (nil, plan.format) }
+        var lost: FileVersion?
         if let old = bytes(replacedBy: plan, in: file), let version = plan.expected {
             let edits = plan.edits.mapValues(\.value)
             let new =
@@ -49,14 +50,22 @@ extension Store {
             // Without its last key, a strings file would be blank, which counts as damage.
             let isBlank = count == 0 && plan.format == .oldStyle && new.map(TextComments.areAll) == true
             if let new, !isBlank, new.count <= limits.bytes { return (new, plan.format) }
-            if TextComments.exist(in: old, plan.format) {
-                try backUp(domain, file, version, because: .comments, "has comments that would be lost")
-            }
+            if TextComments.exist(in: old, plan.format) { lost = version }
         }
-        let value = PropertyListValue.dictionary(plan.values())
-        if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
-            return (bytes, .xml)
-        }
+        let new = try encode(plan.values(), as: plan.format, for: domain)
+        // An edit that is too large makes no copy.
+        if let lost { try backUp(domain, file, lost, because: .comments, "has comments that would be lost") }
+        return new
+    }
+
+    /// Encodes values anew, in the format of their domain's file if possible.
+    ///
+    /// - Throws: `invalidValue`, for example if the file would be too large.
+    func encode(
+        _ values: DomainValues, as format: PropertyListFormat, for domain: Domain
+    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
+        let value = PropertyListValue.dictionary(values)
+        if format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes { return (bytes, .xml) }
         let bytes: [UInt8]
         do throws(PropertyListError) {
             // Don't write old-style text: it would turn every number into a string.

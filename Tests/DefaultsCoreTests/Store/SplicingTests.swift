@@ -175,4 +175,19 @@ struct SplicingTests {
             #expect(!RawFile.exists(fixture.path + ".comments-2"))
         }
     }
+
+    @Test("A file whose comments can't be preserved isn't copied for an edit that is too large")
+    func commentsOfUnchangedFile() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; /* Mine */ }", to: fixture.path)
+            let store = fixture.store(limits: PropertyListLimits(bytes: 2_000))
+            _ = try store.start(resuming: nil)
+            fixture.edit(store, ["large": .string(String(repeating: "x", count: 3_000))])
+            #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
+            fixture.edit(store, ["small": "1"])
+            #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "small": "1"])
+            #expect(!RawFile.exists(fixture.path + ".comments-1"))
+        }
+    }
 }
