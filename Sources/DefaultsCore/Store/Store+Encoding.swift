@@ -6,25 +6,36 @@ import PropertyList
 extension Store {
     /// Encodes as much of a plan as a file can hold, so that an edit that is too large doesn't block the others.
     ///
-    /// If necessary, the largest edits are removed from the plan.
+    /// If necessary, the edits that make the file largest are removed from the plan.
     ///
     /// - Returns: The same as `encode`.
     /// - Throws: The reason why none of the edits can be saved.
     func encodeWhatFits(
         _ plan: inout SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
-        var excess: Set<String> = []
-        while true {
-            do throws(DefaultsError) { return try encode(plan, for: domain, in: file) } catch {
+        let reason: DefaultsError
+        do throws(DefaultsError) { return try encode(plan, for: domain, in: file) } catch { reason = error }
+        guard reason.code == .invalidValue else { throw reason }
+        let groups = plan.groupsByGrowth
+        // Edits that don't make the file larger are never left out. Each attempt encodes the whole file.
+        var (least, tooMany) = (max(groups.firstIndex { $0.growth > 0 } ?? groups.count, 1), groups.count)
+        var fitting: (edits: [String: Edit], new: (bytes: [UInt8]?, format: PropertyListFormat))?
+        while least < tooMany {
+            let count = (least + tooMany) / 2
+            var part = plan
+            for group in groups[count...] { for key in group.keys { part.edits[key] = nil } }
+            do throws(DefaultsError) {
+                fitting = (part.edits, try encode(part, for: domain, in: file))
+                least = count + 1
+            } catch {
                 guard error.code == .invalidValue else { throw error }
-                // Each attempt writes the whole file, so remove twice as many each time.
-                excess.formUnion(plan.removeLargestEdits(excess.count + 1))
-                let keys = excess.sorted().prefix(3).map { "\"\($0)\"" } + (excess.count > 3 ? ["…"] : [])
-                let reason = DefaultsError(.invalidValue, "Can't save \(keys.joined(separator: ", ")). \(error)")
-                if plan.edits.isEmpty { throw reason }
-                plan.excess = reason
+                tooMany = count
             }
         }
+        guard let (edits, new) = fitting else { throw .excess(of: plan.edits.keys, reason) }
+        plan.excess = .excess(of: plan.edits.keys.filter { edits[$0] == nil }, reason)
+        plan.edits = edits
+        return new
     }
 
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
@@ -150,5 +161,14 @@ extension Store {
                 "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(lifetime.consequence)")
         }
         state.withLock { $0.domains[domain]?.backedUp = kept.hash }
+    }
+}
+
+extension DefaultsError {
+    /// Returns the error of edits that don't fit into a file.
+    fileprivate static func excess(of keys: some Sequence<String>, _ reason: DefaultsError) -> DefaultsError {
+        let keys = keys.sorted().map { "\"\($0)\"" }
+        let list = (keys.prefix(3) + (keys.count > 3 ? ["…"] : [])).joined(separator: ", ")
+        return DefaultsError(.invalidValue, "Can't save \(list). \(reason)")
     }
 }

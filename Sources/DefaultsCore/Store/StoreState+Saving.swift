@@ -96,20 +96,17 @@ struct SavePlan {
     /// The reason why edits are left out that would make the file too large; `nil` if none are.
     var excess: DefaultsError?
 
-    /// Removes the largest edits, each with those made together with it.
-    ///
-    /// - Parameter count: The number of edits to remove at least, if there are so many.
-    /// - Returns: Their keys.
-    mutating func removeLargestEdits(_ count: Int) -> Set<String> {
-        var removed: Set<String> = []
-        let largestFirst = edits.mapValues { $0.value?.estimatedSize ?? 0 }.sorted { $0.value > $1.value }
-        for (key, _) in largestFirst where removed.count < count {
-            guard let sequence = edits[key]?.sequence else { continue }
-            let together = sequence == Edit.unordered ? [key] : edits.filter { $1.sequence == sequence }.map(\.key)
-            for key in together { edits[key] = nil }
-            removed.formUnion(together)
+    /// The keys of edits made together, with the estimated number of bytes by which these make the file larger, in
+    /// ascending order.
+    var groupsByGrowth: [(keys: [String], growth: Int)] {
+        func size(_ key: String, _ value: PropertyListValue?) -> Int {
+            value.map { key.utf8.count + $0.estimatedSize } ?? 0
         }
-        return removed
+        let groups = Dictionary(grouping: edits.keys) { edits[$0]?.sequence ?? Edit.unordered }
+            .flatMap { sequence, keys in sequence == Edit.unordered ? keys.map { [$0] } : [keys] }
+        return groups.map { keys in
+            (keys, keys.reduce(0) { $0 + size($1, edits[$1]?.value) - size($1, base[$1]) })
+        }.sorted { $0.growth < $1.growth }
     }
 
     /// Returns the values of the new version; this copies all of them.

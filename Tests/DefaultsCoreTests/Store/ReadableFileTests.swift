@@ -52,4 +52,27 @@ struct ReadableFileTests {
             #expect(fixture.values(other).keys.sorted() == ["more"])
         }
     }
+
+    @Test("Edits that are too large for a file keep no edit from it that fits, or makes it smaller")
+    func excess() throws {
+        try withStoreFixture { fixture in
+            func text(_ count: Int) -> PropertyListValue { .string(String(repeating: "x", count: count)) }
+            let store = fixture.store(limits: PropertyListLimits(bytes: 4_000))
+            fixture.edit(store, ["shrinking": text(3_600)])
+            try store.save(fixture.domain)
+            for count in [3_000, 5_000, 6_000] { fixture.edit(store, ["large \(count)": text(count)]) }
+            fixture.edit(store, ["shrinking": text(2_000)])
+            // Edits that are made together are saved together.
+            fixture.edit(store, ["one": 1, "two": text(4_000)])
+            for count in [100, 200, 300] { fixture.edit(store, ["small \(count)": text(count)]) }
+            let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
+            #expect(error?.code == .invalidValue)
+            let keys = "\"large 3000\", \"large 5000\", \"large 6000\", …"
+            #expect(error?.description.hasPrefix("Can't save \(keys).") == true)
+            let saved = try DomainValues.read(fixture.path)
+            #expect(saved.keys.sorted() == ["shrinking", "small 100", "small 200", "small 300"])
+            #expect(saved["shrinking"] == text(2_000))
+            #expect(store.pending().map(\.edits) == [5])
+        }
+    }
 }
