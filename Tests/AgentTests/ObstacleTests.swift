@@ -76,6 +76,23 @@ struct ObstacleTests {
         }
     }
 
+    @Test("An edit that alone is too large for its file is refused, and fails no other client's `sync`")
+    func refusedEdit() throws {
+        try AgentProcess.withAgent(prepare: {
+            let xml = "<plist><dict><key>MaximumFileSize</key><integer>80000</integer></dict></plist>"
+            try RawFile.write(xml, to: $0.path("org.defaultsd.agent"))
+        }) { agent in
+            let follower = try agent.follow()
+            let outcome = try agent.defaults("write", Self.domain, "large", String(repeating: "x", count: 90_000))
+            #expect(outcome.status == 65, "\(outcome)")
+            #expect(outcome.errors.contains("\"large\"") && outcome.errors.contains("80000 bytes"), "\(outcome)")
+            #expect(try agent.defaults("sync", Self.domain).status == 0)
+            #expect(try agent.defaults("write", Self.domain, "a", "1").status == 0)
+            #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path(Self.domain))) == ["a": "1"])
+            #expect(try follower.changes() == ["\(Self.domain): a ->1 (app)"])
+        }
+    }
+
     @Test("What a program has written to a displaced file and closed is merged before `sync` returns")
     func closedDisplacedFile() throws {
         try AgentProcess.withAgent { agent in

@@ -80,10 +80,14 @@ package struct EditRequest: Hashable, Sendable {
         try checkSize(of: [key: value], for: domain)
     }
 
+    /// Returns the approximate size of an edit's keys and values in memory, in bytes.
+    static func estimatedSize(of values: Difference) -> Int {
+        values.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 0) }
+    }
+
     private static func checkSize(of values: Difference, for domain: Domain) throws(DefaultsError) {
         // Encode the values only if they may be too large.
-        let size = values.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 0) }
-        guard size > Frame.standardLimit / 4 else { return }
+        guard estimatedSize(of: values) > Frame.standardLimit / 4 else { return }
         let bytes = try Frame.encode(values.compactMapValues(\.self)).count
         guard bytes <= maximumBytes else {
             throw DefaultsError(

@@ -38,6 +38,23 @@ extension Store {
         return new
     }
 
+    /// Checks that a domain's file could hold the values in effect after an edit, unless the edit is small or doesn't
+    /// make them larger.
+    ///
+    /// Otherwise, the edit would stay pending, and would fail the saves of every other client.
+    ///
+    /// - Throws: `invalidValue`.
+    func checkFit(of request: EditRequest) throws(DefaultsError) {
+        let found = state.withLock { state in
+            state.refusal(of: request, by: lifetime, now: .now()) == nil
+                ? state.valuesToCheck(request, limit: limits.bytes) : nil
+        }
+        guard let (values, format) = found else { return }
+        do throws(DefaultsError) { _ = try encode(values, as: format, for: request.domain) } catch {
+            throw .excess(of: request.values.keys, error)
+        }
+    }
+
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.

@@ -240,6 +240,7 @@ package final class Store: Sendable {
 
     /// Applies an edit like `submit`, after it has been checked.
     func apply(_ request: EditRequest) throws(DefaultsError) -> Revision {
+        try checkFit(of: request)
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
             if let refusal = state.refusal(of: request, by: lifetime, now: now) { return (.failure(refusal), []) }

@@ -1,3 +1,5 @@
+import PropertyList
+
 extension StoreState {
     /// Applies an app's edits; returns the revision of their record, or the log's head if nothing changed.
     mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
@@ -65,6 +67,23 @@ extension StoreState {
                     + "discarded. Set the value again; in the protocol, under another number and without \"time\".")
         }
         return conditionFails(request) ? .condition(of: request.domain) : nil
+    }
+
+    /// Returns the values that would be in effect after a large edit if they may be too large for a file, and the
+    /// format of the file; `nil` if they fit, or if the edit doesn't make them larger.
+    func valuesToCheck(_ request: EditRequest, limit: Int) -> (values: DomainValues, format: PropertyListFormat)? {
+        // Small edits aren't worth the time.
+        guard EditRequest.estimatedSize(of: request.values) > 65_536,
+            !(request.identity.map(appliedEdits.holds) ?? false)
+        else { return nil }
+        let state = domains[request.domain] ?? DomainState()
+        let old = state.merge.current
+        var new = request.replacesAll ? [:] : old
+        for (key, value) in request.values { new[key] = value }
+        let size = PropertyListValue.dictionary(new).estimatedSize
+        // Text may take twice as many bytes in a file.
+        guard size > limit / 2, size > PropertyListValue.dictionary(old).estimatedSize else { return nil }
+        return (new, state.format)
     }
 
     /// Returns whether an edit arrived after its client stopped waiting for it, and others have changed the domain

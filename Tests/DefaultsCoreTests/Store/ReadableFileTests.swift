@@ -75,4 +75,41 @@ struct ReadableFileTests {
             #expect(store.pending().map(\.edits) == [5])
         }
     }
+
+    @Test("A large edit that makes a file too large is refused, unless it makes the domain smaller")
+    func refusal() throws {
+        try withStoreFixture { fixture in
+            func data(_ count: Int, _ byte: UInt8 = 7) -> PropertyListValue {
+                .data([UInt8](repeating: byte, count: count))
+            }
+            func submit(_ values: Difference, replacesAll: Bool = false) throws(DefaultsError) {
+                _ = try store.submit(
+                    EditRequest(
+                        domain: fixture.domain, values: values, replacesAll: replacesAll, writer: .testApp))
+            }
+            let store = fixture.store(limits: PropertyListLimits(bytes: 200_000))
+            try submit(["a": data(90_000, 1), "b": data(90_000, 2)])
+            for values: Difference in [["c": data(90_000)], ["a": nil, "c": data(120_000)], ["a": data(200_000)]] {
+                let error = #expect(throws: DefaultsError.self) { try submit(values) }
+                #expect(error?.code == .invalidValue)
+                #expect(error?.description.contains("200000 bytes") == true)
+            }
+            #expect(store.records.count == 1 && fixture.values(store).keys.sorted() == ["a", "b"])
+            #expect(throws: DefaultsError.self) {
+                try store.commit(
+                    EditRequest(
+                        domain: fixture.domain, values: ["c": data(90_000)], writer: .testApp, expecting: ["c": nil]))
+            }
+            // The encoded size counts: equal values are written once.
+            try submit(["c": .array(Array(repeating: 5, count: 10_000))])
+            try submit(["c": data(190_000)], replacesAll: true)
+            // Small edits may add up to too much, which no longer concerns the large ones that make it less.
+            for (key, byte) in [("d", 1), ("e", 2)] as [(String, UInt8)] { try submit([key: data(30_000, byte)]) }
+            try submit(["c": data(180_000)])
+            #expect(throws: DefaultsError.self) { try submit(["c": data(185_000)]) }
+            try submit(["c": data(100_000)])
+            try store.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path).keys.sorted() == ["c", "d", "e"])
+        }
+    }
 }
