@@ -101,10 +101,10 @@ package struct VersionHistory: Sendable {
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
     ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
     ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
-    ///    on a tie, the newest of these. The answer for version v is D(v), plus each key of D(0) that changed between v
-    ///    and version 0 and was last changed there by a foreign writer. Among foreign writers, the last one wins, and a
-    ///    single foreign writer has seen its own changes. So only a store's change can be one that the writer hadn't
-    ///    seen.
+    ///    on a tie, the newest of these, but not version 0 if that is known to be unread. The answer for version v is
+    ///    D(v), plus each key of D(0) that changed between v and version 0 and was last changed there by a foreign
+    ///    writer. Among foreign writers, the last one wins, and a single foreign writer has seen its own changes. So
+    ///    only a store's change can be one that the writer hadn't seen.
     ///
     /// Rule 1 has an exception. Foundation's UserDefaults reads back what it has just written, in place. If it finds
     /// another version, it writes its own again, although it has read the other. If the file looks like that, it holds
@@ -156,9 +156,11 @@ package struct VersionHistory: Sendable {
                 let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)
                 return inference(isRepeated ? [] : walk.newest, at: index)
             }
-            if isStale, walk.differing.count < answer.changed.count {
+            // On a tie, version 0 is not the one that was loaded, if nobody has read it.
+            let margin = index == skipped + 1 && evidence.isUnread == true ? 1 : 0
+            if isStale, walk.differing.count < answer.changed.count + margin {
                 let changed = walk.keysChangedIfLoaded
-                if changed.count < answer.changed.count { answer = inference(changed, at: index) }
+                if changed.count < answer.changed.count + margin { answer = inference(changed, at: index) }
             }
         }
         return answer

@@ -240,6 +240,17 @@ struct MergeTests {
         #expect(merge.current == ["a": 2])
     }
 
+    @Test("A writer that repeats a change that is already merged doesn't undo an edit that it hasn't seen")
+    func repeatedChange() {
+        var merge = Merge(base: ["a": 1, "count": 1])
+        merge.pending = ["a": edit(2, at: before), "count": edit(2, at: before)]
+        merge.markSaved(merge.pending, at: before)
+        // The writer had loaded the version before, since its own change of the count had been displaced.
+        let result = merge.reload(["a": 1, "count": 2], format: .xml, changedAt: now, isUnread: true)
+        #expect(merge.current == ["a": 2, "count": 2])
+        #expect(result.overruled.map(\.key) == ["a"])
+    }
+
     @Test("A removed file removes all keys except those set afterwards")
     func removedFile() {
         var merge = Merge(

@@ -637,6 +637,7 @@ struct ResumeTests {
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1, "b": 1])
             try first.save(fixture.domain)
+            _ = try RawFile.read(fixture.path)
             let second = try fixture.resumedStore()
             try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(["b": 1]).write(as: .xml))
             fixture.look(second)
