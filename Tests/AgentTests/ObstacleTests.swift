@@ -93,15 +93,23 @@ struct ObstacleTests {
         }
     }
 
-    @Test("What a program has written to a displaced file and closed is merged before `sync` returns")
-    func closedDisplacedFile() throws {
-        try AgentProcess.withAgent { agent in
+    @Test(
+        "What a program has written to a displaced file and closed is merged before `sync` returns",
+        arguments: [false, true])
+    func closedDisplacedFile(endsAgent: Bool) throws {
+        try AgentProcess.withAgent { first in
+            var agent = first
             let path = agent.place.path(Self.domain)
             try agent.defaults("write", Self.domain, "old", "1")
             var file: FileDescriptor? = try FileDescriptor(opening: path, O_RDWR)
             // The agent replaces the file after a second, although it is open for writing.
             #expect(try agent.defaults("write", Self.domain, "mine", "1").status == 0)
             #expect(file?.isNamed(path) == false)
+            if endsAgent {
+                first.kill()
+                agent = try AgentProcess(first.place)
+            }
+            defer { agent.kill() }
             try file?.write(PropertyListValue.dictionary(["old": "1", "theirs": "1"]).write(as: .xml))
             file = nil
             #expect(try agent.defaults("sync", Self.domain).status == 0)

@@ -38,10 +38,11 @@ extension Store {
         }
     }
 
-    /// Returns whether a displaced file was open for writing when it was last examined, and so may need a merge.
+    /// Returns whether a displaced file was open for writing when it was last examined, or may have been left by an
+    /// earlier agent, and so may need a merge.
     package func hasOpenDisplaced(among domains: Set<Domain>?) -> Bool {
-        let open = state.withLock(\.openDisplaced)
-        return domains.map { !$0.isDisjoint(with: open) } ?? !open.isEmpty
+        let (open, hasLeftovers) = state.withLock { ($0.openDisplaced, $0.hasLeftovers) }
+        return hasLeftovers || (domains.map { !$0.isDisjoint(with: open) } ?? !open.isEmpty)
     }
 
     /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
@@ -65,7 +66,10 @@ extension Store {
             let open = Dictionary(grouping: savingState.displaced, by: \.domain).mapValues {
                 Set($0.compactMap(\.expected?.hash))
             }
-            state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !savingState.hasRecovered) }
+            state.withLock {
+                $0.hasLeftovers = !savingState.hasRecovered
+                $0.forgetReplaced(but: open, hasLeftovers: $0.hasLeftovers)
+            }
             return !savingState.displaced.isEmpty || lifetime == .resident && !savingState.hasRecovered
         }
     }

@@ -18,6 +18,7 @@ extension Store {
         let domains = own + system.domains()
         var outcome = ReloadOutcome()
         outcome.problem = problem
+        state.withLock { $0.hasLeftovers = true }
         if let recovered {
             // The records that this adds go into the log's file, even if the log can't hold all of them.
             state.withLock { $0.outbox = [] }

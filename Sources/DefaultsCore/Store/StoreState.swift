@@ -12,6 +12,8 @@ struct StoreState {
     /// The domains of displaced files that a program had open for writing when they were last examined, or that are
     /// about to be examined for the first time.
     var openDisplaced: Set<Domain> = []
+    /// Whether displaced files of an earlier agent may be left, whose writers may still be at work.
+    var hasLeftovers = false
     /// The head of the log when it was resumed.
     private let firstHead: Revision
     /// The sequence number of the last edit.
