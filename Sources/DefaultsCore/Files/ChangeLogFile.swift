@@ -109,7 +109,11 @@ package final class ChangeLogFile: @unchecked Sendable {
     /// - Throws: The failure of the system call, if the file still has an attribute with an earlier size.
     private func recordSize() throws(SystemCall.Failure) {
         let text = Array("\(size)".utf8)
-        if linux_set_attribute(file.number, Self.sizeAttribute, text, text.count) == 0 { return }
+        if linux_set_attribute(file.number, Self.sizeAttribute, text, text.count) == 0 {
+            // Setting it moves only the time of the last change. If that took seconds, the file would look like a copy.
+            futimens(file.number, nil)
+            return
+        }
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_remove_attribute(file.number, Self.sizeAttribute) }
         } catch {
