@@ -97,10 +97,10 @@ extension UserDefaults {
 
     /// Replaces all keys of a domain, as one change set.
     func replace(_ domain: Domain, of client: Client, with values: DomainValues) {
-        let old = client.with([domain.name]) {
-            defer { client.replace(domain, with: values) }
-            return client.values(of: domain)
+        let (old, refusals) = client.with([domain.name]) {
+            (client.values(of: domain), client.replace(domain, with: values))
         }
+        Self.report(refusals)
         OwnChanges.publish(
             OwnChange(defaults: self, domain: domain.name.description, keys: old.merging(values) { $1 }.keys))
     }

@@ -49,9 +49,7 @@ extension UserDefaults {
 
     private func store<Value>(_ newValue: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
         let value = try PropertyListValue(storing: newValue, forKey: key.name)
-        // Nothing may be reported while the caller has a lock.
-        try EditRequest.check(key.name, value, for: domain)
-        client.edit(domain, [key.name: value])
+        if let refusal = client.edit(domain, [key.name: value])[key.name] { throw refusal }
     }
 
     /// Publishes an edit to this process's observers, or reports why it was refused.

@@ -63,15 +63,27 @@ extension UserDefaults {
     ///
     /// - Returns: The keys that can't be set to their values. These are reported, and the keys keep their values.
     @discardableResult
-    package func edit(_ values: Difference) -> Set<String> {
-        let refused = client.edit(domain, values)
-        publishEdit(of: values.keys.filter { !refused.contains($0) })
-        return refused
+    package func edit(_ values: Difference) -> Set<String> { edit(domain, of: client, values) }
+
+    /// Sets and removes keys of one of a client's domains, like `edit(_:)`.
+    @discardableResult
+    func edit(_ domain: Domain, of client: Client, _ values: Difference) -> Set<String> {
+        let refusals = client.edit(domain, values)
+        Self.report(refusals)
+        let keys = values.keys.filter { refusals[$0] == nil }
+        if !keys.isEmpty {
+            OwnChanges.publish(OwnChange(defaults: self, domain: domain.name.description, keys: keys))
+        }
+        return Set(refusals.keys)
+    }
+
+    /// Reports the values that can't be stored.
+    static func report(_ refusals: [String: DefaultsError]) {
+        for error in refusals.values { ProblemHandler.report(DefaultsProblem(.value, error)) }
     }
 
     /// Publishes an edit to this process's observers.
-    func publishEdit(of keys: some Collection<String>) {
-        if keys.isEmpty { return }
+    func publishEdit(of keys: some Sequence<String>) {
         OwnChanges.publish(OwnChange(defaults: self, domain: domain.name.description, keys: keys))
     }
 

@@ -246,30 +246,13 @@ package final class Client: Sendable {
 
     /// Sets and removes keys of a domain in one change set.
     ///
-    /// - Returns: The keys that can't be set to their values. These are reported, and the keys keep their values.
-    @discardableResult
-    package func edit(_ domain: Domain, _ values: Difference) -> Set<String> {
-        let refused = reportRefused(values, in: domain)
-        if refused.count < values.count {
-            make(refused.isEmpty ? values : values.filter { !refused.contains($0.key) }, in: domain)
+    /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
+    package func edit(_ domain: Domain, _ values: Difference) -> [String: DefaultsError] {
+        let refusals = EditRequest.refusals(of: values, for: domain)
+        if refusals.count < values.count {
+            make(refusals.isEmpty ? values : values.filter { refusals[$0.key] == nil }, in: domain)
         }
-        return refused
-    }
-
-    /// Reports each value that can't be stored.
-    ///
-    /// - Returns: The keys of these values.
-    private func reportRefused(_ values: Difference, in domain: Domain) -> Set<String> {
-        var refused: Set<String> = []
-        for (key, value) in values {
-            do throws(DefaultsError) {
-                try EditRequest.check(key, value, for: domain)
-            } catch {
-                refused.insert(key)
-                ProblemHandler.report(Problem(.value, error))
-            }
-        }
-        return refused
+        return refusals
     }
 
     private func make(_ values: Difference, in domain: Domain) {
@@ -283,10 +266,15 @@ package final class Client: Sendable {
         with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
     }
 
-    /// Replaces all keys of a domain in one change set; a key that can't be set to its value keeps the one that it has.
-    package func replace(_ domain: Domain, with values: DomainValues) {
-        let refused = reportRefused(values.mapValues(\.self), in: domain)
-        with([domain.name]) { transition { ((), $0.replace(domain, with: values, except: refused, at: .now())) } }
+    /// Replaces all keys of a domain in one change set.
+    ///
+    /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
+    package func replace(_ domain: Domain, with values: DomainValues) -> [String: DefaultsError] {
+        let refusals = EditRequest.refusals(of: values.mapValues(\.self), for: domain)
+        with([domain.name]) {
+            transition { ((), $0.replace(domain, with: values, except: Set(refusals.keys), at: .now())) }
+        }
+        return refusals
     }
 
     /// Sets and removes keys of a domain if certain keys still have their expected values, both in the file and as seen

@@ -52,6 +52,15 @@ package struct EditRequest: Hashable, Sendable {
         if values.count > 1 { try Self.checkSize(of: values, for: domain) }
     }
 
+    /// Returns the reasons why keys can't be set to values, whatever else is set with them; usually none.
+    package static func refusals(of values: Difference, for domain: Domain) -> [String: DefaultsError] {
+        var refusals: [String: DefaultsError] = [:]
+        for (key, value) in values {
+            do throws(DefaultsError) { try check(key, value, for: domain) } catch { refusals[key] = error }
+        }
+        return refusals
+    }
+
     /// Checks that a key can be set to a value, whatever else is set with it.
     ///
     /// - Throws: `invalidValue`.
@@ -62,7 +71,7 @@ package struct EditRequest: Hashable, Sendable {
             throw DefaultsError(
                 .invalidValue, "A key for \(domain) has more than 128 combining marks in a row. Use another key.")
         }
-        guard let value else { return }
+        guard let value else { return try checkSize(of: [key: nil], for: domain) }
         if value.hasDateBeyondCalendar {
             throw DefaultsError(
                 .invalidValue,
@@ -77,7 +86,10 @@ package struct EditRequest: Hashable, Sendable {
                 "The value of \"\(key)\" for \(domain) has more than \(depth) nested containers, the limit of a file. "
                     + "Use fewer levels.")
         }
-        try checkSize(of: [key: value], for: domain)
+        // In the usual case, no dictionary is created.
+        if key.utf8.count + value.estimatedSize > Frame.standardLimit / 4 {
+            try checkSize(of: [key: value], for: domain)
+        }
     }
 
     /// Returns the approximate size of an edit's keys and values in memory, in bytes.

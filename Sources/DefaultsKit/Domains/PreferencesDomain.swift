@@ -70,9 +70,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     public func set(_ values: [String: PropertyListValue?]) {
         do throws(DefaultsError) {
             try domain.checkWritable()
-            let refused = client.edit(domain, values)
-            let keys = values.keys.filter { !refused.contains($0) }
-            if !keys.isEmpty { OwnChanges.publish(OwnChange(defaults: defaults, domain: name, keys: keys)) }
+            defaults.edit(domain, of: client, values)
         } catch {
             ProblemHandler.report(DefaultsProblem(.edit, error))
         }
