@@ -6,7 +6,8 @@ import Linux
 final class Latch: Sendable {
     /// The condition of a waiting thread, by the monotonic clock.
     ///
-    /// A semaphore of Dispatch has a timeout by the wall clock, which may be set meanwhile.
+    /// A semaphore of Dispatch has a timeout by the wall clock, which may be set meanwhile. Any thread may use the
+    /// condition and its mutex at any time.
     nonisolated(unsafe) private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     /// Guarded by the mutex.

@@ -54,9 +54,10 @@ extension Store.LogFileState {
         // Somebody may have put an older file in place of any other log, and of the archive.
         let isOwn = earlier.map { $0.path == path && $0.isInFile && $0.isIdentified } ?? false
         redaction = known?.redaction ?? 0
-        let areApplied =
-            known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false
-            && archivePath.flatMap { HistoryArchive(path: $0).redaction }.map { $0 == redaction && $0 != 0 } ?? true
+        let number = archivePath.flatMap { HistoryArchive(path: $0).redaction }
+        // Without an archive, nothing has to be removed from it.
+        let isOwnArchive = number == nil || number != 0 && number == redaction
+        let areApplied = isOwnArchive && (known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false)
         mustRedact = !exclusions.ofEarlierEntries.isEmpty && !(isOwn && areApplied)
         if !exclusions.areUnknown, let known, known.exclusions != exclusions { remembered.forget() }
     }
