@@ -117,7 +117,7 @@ package struct Merge: Sendable {
         }
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
-            writtenAt: isWhole ? nil : evidence.written)
+            writtenAt: isWhole ? nil : evidence.written, replacesUnread: evidence.isUnread == true)
         record(difference.keys.map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
@@ -193,9 +193,14 @@ package struct Merge: Sendable {
     ///   - edits: The saved edits.
     ///   - time: The time of the newest saved edit.
     ///   - placed: The time when the new version became the file, if different from `time`.
-    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
+    ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    package mutating func markSaved(
+        _ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil, replacesUnread: Bool = false
+    ) {
         parseBase()
-        advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, writtenAt: nil)
+        advance(
+            by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, writtenAt: nil,
+            replacesUnread: replacesUnread)
         record(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits {
             // Only the time may be another, if the same value has been set again since.
@@ -289,7 +294,8 @@ package struct Merge: Sendable {
     }
 
     private mutating func advance(
-        by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, writtenAt written: Timestamp?
+        by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, writtenAt written: Timestamp?,
+        replacesUnread: Bool = false
     ) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
@@ -297,7 +303,7 @@ package struct Merge: Sendable {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, at: placed, writtenAt: written)
+        history.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread)
         baseTime = time
     }
 }

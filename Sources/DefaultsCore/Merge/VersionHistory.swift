@@ -17,6 +17,8 @@ package struct VersionHistory: Sendable {
         var isForeign: Bool
         /// The time when the version became the file.
         var time: Timestamp
+        /// Whether nobody had read the version before, which a store had saved, so that nobody can have a copy of it.
+        var replacesUnread: Bool
     }
 
     /// The keys that a file's writer changed, and the older version that it had loaded.
@@ -54,14 +56,17 @@ package struct VersionHistory: Sendable {
     ///     unchanged.
     ///   - time: The time when the new version became the file.
     ///   - foreign: The time when a foreign writer wrote the version; `nil` if a store saved it.
-    package mutating func append(back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil) {
+    ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    package mutating func append(
+        back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil, replacesUnread: Bool = false
+    ) {
         defer {
             latest = time
             if let foreign { written = (total, foreign) }
         }
         if back.isEmpty { return }
         total += 1
-        steps.append(Step(back: back, isForeign: foreign != nil, time: time))
+        steps.append(Step(back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread))
         keys += back.count
         // Always retain the version before the newest, however many keys differ: the writer of a displaced file had
         // loaded it.
@@ -94,8 +99,8 @@ package struct VersionHistory: Sendable {
     /// `skipped` newest. Versions 1, 2 and so on precede it. D(v) is the set of keys in which the file differs from
     /// version v. The rules, of which the first that applies gives the answer:
     ///
-    /// 1. The file equals an older version: somebody put it back, and everything that differs from version 0 is meant.
-    ///    The answer is D(0). (Without `mayBeRestore`, this rule doesn't apply.)
+    /// 1. The file equals an older version that somebody may have read: it was put back, and everything that differs
+    ///    from version 0 is meant. The answer is D(0). (Without `mayBeRestore`, this rule doesn't apply.)
     /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. The
     ///    same goes for a file that was written more than ten seconds before version 0: it is an old copy.
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
@@ -152,7 +157,10 @@ package struct VersionHistory: Sendable {
                 answer = Inference(changed: walk.newest)
                 if !isStale && !mayBeRepeated { return answer }
             }
-            if walk.differing.isEmpty, mayBeRestore || index == skipped {
+            // A version that nobody has read can't be put back. A writer whose change was merged before makes the same
+            // file if it makes that change again.
+            let mayBePutBack = index == skipped || mayBeRestore && !steps[steps.count - index].replacesUnread
+            if walk.differing.isEmpty, mayBePutBack {
                 let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)
                 return inference(isRepeated ? [] : walk.newest, at: index)
             }

@@ -153,10 +153,15 @@ extension Store {
             withdrawSave(of: domain)
             throw isOpen(file)
         case .saved(let version, let displaced):
+            let replacesUnread = plan.expected?.seal?.isUnread == true
             transition { state in
                 // A barrier that finds nothing pending must wait for the examination.
                 if displaced != nil { state.openDisplaced.insert(domain) }
-                return ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
+                return (
+                    (),
+                    state.markSaved(
+                        plan, for: domain, as: version, format: format, replacesUnread: replacesUnread, now: .now())
+                )
             }
             examine(displaced, of: domain, plan, &savingState)
             if let excess = plan.excess { throw excess }

@@ -24,7 +24,7 @@ extension StoreState {
     /// Records that a plan has been carried out.
     mutating func markSaved(
         _ plan: SavePlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
-        now: Timestamp
+        replacesUnread: Bool, now: Timestamp
     ) -> [StoreAction] {
         if outbox != nil, let expected = plan.expected {
             replaced[domain, default: []].append(
@@ -32,7 +32,7 @@ extension StoreState {
                     .ofReplacedVersion)
         }
         domains[domain, default: DomainState()].merge.markSaved(
-            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed)
+            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed, replacesUnread: replacesUnread)
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
         if plan.excess == nil { domains[domain]?.failure = nil }

@@ -251,6 +251,19 @@ struct MergeTests {
         #expect(result.overruled.map(\.key) == ["a"])
     }
 
+    @Test(
+        "A version that nobody has read isn't put back by a writer that makes the same change again",
+        arguments: [true, false])
+    func repeatedChangeOfSavedVersion(wasUnread: Bool) {
+        var merge = Merge(base: ["a": 1, "count": 1])
+        merge.pending = ["count": edit(2, at: before)]
+        merge.markSaved(merge.pending, at: before)
+        merge.pending = ["a": edit(2, at: before)]
+        merge.markSaved(merge.pending, at: before, replacesUnread: wasUnread)
+        _ = merge.reload(["a": 1, "count": 2], format: .xml, changedAt: now, isUnread: true)
+        #expect(merge.current == ["a": wasUnread ? 2 : 1, "count": 2])
+    }
+
     @Test("A removed file removes all keys except those set afterwards")
     func removedFile() {
         var merge = Merge(

@@ -13,6 +13,8 @@ struct WriterModelTests {
         var isForeign: Bool
         /// The time when it was written.
         var written: Int64
+        /// Whether somebody may have read it before it was replaced.
+        var wasRead = true
     }
 
     /// A domain and its file, as the merge sees them and as the model does.
@@ -61,11 +63,14 @@ struct WriterModelTests {
             default:
                 // As in the table: the size is set and saved, and the writer follows.
                 if random.oneIn(2) {
+                    let writer = random.pick(FileWriter.all)
                     save()
+                    // The writer loads this version, or somebody copies it for later.
+                    if writer.basis != .newest { isRead = true }
                     set("size")
                     save()
                     clock += random.pick([Self.second / 100, Self.second, 30 * Self.second])
-                    write(random.pick(FileWriter.all), followsSet: true)
+                    write(writer, followsSet: true)
                 } else {
                     write(random.pick(FileWriter.all), followsSet: false)
                 }
@@ -84,11 +89,16 @@ struct WriterModelTests {
         private mutating func save() {
             guard !merge.pending.isEmpty else { return }
             clock += Self.second / 100
-            merge.markSaved(merge.pending, at: now)
+            let isUnread = recordsReads && hasSeal && !isRead
+            merge.markSaved(merge.pending, at: now, replacesUnread: isUnread)
+            versions[versions.count - 1].wasRead = !isUnread
             versions.append(Version(values: current, isForeign: false, written: clock))
             (placed, isRead) = (clock, false)
             steps.append("save")
         }
+
+        /// Whether the newest version is one that a store saved.
+        private var hasSeal: Bool { versions.count > 1 && versions.last?.isForeign == false }
 
         /// Returns a version of the file, as a writer makes it from the one that it had loaded, and the keys it means.
         private mutating func change(
@@ -111,7 +121,7 @@ struct WriterModelTests {
         /// If it doesn't follow a set and a save of one key, it sets new values where it would set an old one.
         private mutating func write(_ writer: FileWriter, followsSet: Bool) {
             steps.append("\(writer.name)\(followsSet ? ", after a set" : "")")
-            let older = random.below(max(1, versions.count - 1))
+            let older = random.pick([0] + versions.indices.dropLast().filter { versions[$0].wasRead })
             var written = clock
             var loaded = versions.count - 1
             switch writer.basis {
@@ -140,7 +150,7 @@ struct WriterModelTests {
             if values == file { return }
             var isUnread: Bool?
             // Only a version that a store saved has a seal. Once it has been written in place, reads tell nothing.
-            if recordsReads, let newest = versions.last, !newest.isForeign, versions.count > 1 {
+            if recordsReads, hasSeal {
                 isUnread = isRead ? (writer.isInPlace ? nil : false) : true
             }
             let meant = meant(values, writer, written, isUnread, loaded, fresh)
@@ -148,6 +158,7 @@ struct WriterModelTests {
                 written: Timestamp(nanoseconds: written), isUnread: isUnread, isInPlace: writer.isInPlace)
             for key in meant { current[key] = values[key] }
             _ = merge.reload(values, format: .binary, changedAt: now, by: evidence)
+            versions[versions.count - 1].wasRead = isUnread != true
             versions.append(Version(values: values, isForeign: true, written: written))
             (placed, isRead) = (max(clock, written), false)
         }
@@ -163,7 +174,7 @@ struct WriterModelTests {
             }
             let newest = versions.count - 1
             let whole = differing(from: newest)
-            if let equal = versions.lastIndex(where: { $0.values == values }) {
+            if let equal = versions.lastIndex(where: { $0.wasRead && $0.values == values }) {
                 // Foundation's class writes its own version again, although it has read another.
                 let repeats =
                     equal < newest && equal == versions.lastIndex { $0.isForeign } && writer.isInPlace

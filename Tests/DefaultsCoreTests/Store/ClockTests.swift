@@ -99,7 +99,8 @@ struct ClockTests {
             state.willSave(plan, for: domain, hash: nil)
             disk = plan.values()
             version = writtenNow()
-            _ = state.markSaved(plan, for: domain, as: version, format: plan.format, now: now)
+            _ = state.markSaved(
+                plan, for: domain, as: version, format: plan.format, replacesUnread: false, now: now)
             edited = nil
             return true
         }
