@@ -300,7 +300,9 @@ package struct DomainFile: Sendable {
                     format: document.format, version: version,
                     hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {
-            return .unusable(damage(.damaged, "\(path): \(error)", version))
+            var damage = damage(.damaged, "\(path): \(error)", version)
+            damage.isText = error.format != .binary
+            return .unusable(damage)
         }
     }
 

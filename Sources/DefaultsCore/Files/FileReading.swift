@@ -46,6 +46,8 @@ package struct FileDamage: Hashable, Sendable {
     ///
     /// Such a file is the target of a link, or was given by its path and may not be a preferences file.
     package var isProtected = false
+    /// Whether the file is text, and so must be replaced by text.
+    var isText = false
 
     /// The error for an edit that would have to replace the file.
     package var refusal: DefaultsError {

@@ -58,9 +58,8 @@ extension Store {
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
-    /// Otherwise, the whole version is written anew: as XML if the file is XML, and as binary if it isn't, if XML can't
-    /// represent a value, or if the XML would be too large to read back. A file that can't be removed is emptied. So is
-    /// the target of a link, since removing it would leave the link dangling.
+    /// Otherwise, the whole version is written anew. A file that can't be removed is emptied. So is the target of a
+    /// link, since removing it would leave the link dangling.
     func encode(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
@@ -88,15 +87,21 @@ extension Store {
 
     /// Encodes values anew, in the format of their domain's file if possible.
     ///
+    /// Text stays text: old-style text with a value of another type becomes XML, so that the value keeps its type. The
+    /// result is binary if the file is, if XML can't represent a value, or if the text would be too large to read back.
+    ///
     /// - Throws: `invalidValue`, for example if the file would be too large.
     func encode(
         _ values: DomainValues, as format: PropertyListFormat, for domain: Domain
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         let value = PropertyListValue.dictionary(values)
-        if format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes { return (bytes, .xml) }
+        let isOldStyle = format == .oldStyle && value.asStored(in: .oldStyle) == value
+        let textFormats: [PropertyListFormat] = format == .binary ? [] : isOldStyle ? [.oldStyle, .xml] : [.xml]
+        for format in textFormats {
+            if let bytes = try? value.write(as: format), bytes.count <= limits.bytes { return (bytes, format) }
+        }
         let bytes: [UInt8]
         do throws(PropertyListError) {
-            // Don't write old-style text: it would turn every number into a string.
             bytes = try value.write(as: .binary)
         } catch {
             throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")

@@ -92,6 +92,7 @@ extension StoreState {
         }
         domains[domain, default: DomainState()].damage = damage
         domains[domain]?.isTroubled = true
+        if damage.isText, domains[domain]?.format == .binary { domains[domain]?.format = .xml }
         // These bytes have already been reported, even if the file's times or mode have changed.
         if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
         note(domain)

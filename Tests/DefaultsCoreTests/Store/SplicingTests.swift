@@ -1,4 +1,5 @@
 import DefaultsCore
+import Glibc
 import PropertyList
 import TestSupport
 import Testing
@@ -92,7 +93,7 @@ struct SplicingTests {
         }
     }
 
-    @Test("An old-style file keeps its format while its values are strings, and becomes binary with a number")
+    @Test("An old-style file keeps its format while its values are strings, and becomes XML with a number")
     func oldStyle() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{\n    /* Of b */\n    b = 0x1F;\n    a = 1; // Of a\n}\n", to: fixture.path)
@@ -116,8 +117,51 @@ struct SplicingTests {
             fixture.edit(store, ["d": 1])
             try store.save(fixture.domain)
             let read = try PropertyListValue.read(RawFile.read(fixture.path))
-            #expect(read.format == .binary)
+            #expect(read.format == .xml)
             #expect(read.value == ["a": "2", "b": "0x1F", "c": ["x", .data([1])], "d": 1])
+        }
+    }
+
+    @Test(
+        "Text that must be written as a whole stays text",
+        arguments: [
+            ("{ a = 1; a = 2; }", PropertyListFormat.oldStyle), ("{ \"\u{e9}\" = 1; \"e\u{301}\" = 2; }", .oldStyle),
+            ("{ a = 1; b = <*I5>; a = 2; }", .xml),
+        ])
+    func wholeText(text: String, format: PropertyListFormat) throws {
+        try withStoreFixture { fixture in
+            let wide: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            for bytes in [Array(text.utf8), wide] {
+                try RawFile.write(bytes, to: fixture.path)
+                let store = fixture.store()
+                _ = try store.start(resuming: nil)
+                fixture.edit(store, ["c": "x"])
+                try store.save(fixture.domain)
+                let read = try PropertyListValue.read(RawFile.read(fixture.path))
+                #expect(read.format == format)
+                #expect(read.value == .dictionary(fixture.values(store)))
+            }
+        }
+    }
+
+    @Test(
+        "An old-style file stays text after damage or a removal, and a damaged text file is replaced by text",
+        arguments: ["{ a = 1; }", "<plist><dict><key>a</key><string>1</string></dict></plist>", nil],
+        ["<<<<<<< ours\n{ a = 1; }", "{ a = ", "<plist><dict><key>a", nil])
+    func damagedText(text: String?, damage: String?) throws {
+        try withStoreFixture { fixture in
+            let bytes = try text.map { Array($0.utf8) } ?? PropertyListValue.dictionary(["a": "1"]).write(as: .binary)
+            try RawFile.write(bytes, to: fixture.path)
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            if let damage { try RawFile.write(damage, to: fixture.path) } else { unlink(fixture.path) }
+            // A loss is confirmed at the second look.
+            for _ in 0..<2 { fixture.look(store) }
+            fixture.edit(store, ["c": "x"])
+            try store.save(fixture.domain)
+            let read = try PropertyListValue.read(RawFile.read(fixture.path))
+            #expect((read.format == .binary) == (text == nil && damage == nil))
+            #expect(read.value == .dictionary(fixture.values(store)))
         }
     }
 
