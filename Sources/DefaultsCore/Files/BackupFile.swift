@@ -50,7 +50,7 @@ package enum BackupFile {
     ) throws(SystemCall.Failure) -> String {
         try withFreeName(of: try DomainFile.resolvingLinks(path), because: reason) { copy throws(SystemCall.Failure) in
             if holds(copy, bytes) { return }
-            let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            let file = try NewFile.create(copy, O_WRONLY)
             do throws(SystemCall.Failure) {
                 try file.write(bytes)
                 try file.synchronize()

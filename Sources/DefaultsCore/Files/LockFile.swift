@@ -128,7 +128,7 @@ package struct LockFile: ~Copyable, Sendable {
     private static func open(_ path: String) throws(SystemCall.Failure) -> Opened {
         while true {
             do throws(SystemCall.Failure) {
-                return Opened(file: try make(path), isNew: true)
+                return Opened(file: try NewFile.create(path, O_RDWR), isNew: true)
             } catch {
                 if error.number != EEXIST {
                     // An existing file can be locked even where no file can be created. If there is none, throw the
@@ -159,27 +159,6 @@ package struct LockFile: ~Copyable, Sendable {
                 return Opened(file: file, isNew: false)
             }
         }
-    }
-
-    /// Creates the file with access only for the user.
-    ///
-    /// A file that root creates is given to the directory's owner, who otherwise couldn't check whether it is locked.
-    private static func make(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
-        let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        var directory = stat()
-        if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
-            let own = try new.status()
-            if own.st_uid != directory.st_uid || own.st_gid != directory.st_gid {
-                // A file that stayed root's would be replaced, even though it is locked.
-                do throws(SystemCall.Failure) {
-                    try SystemCall.run { fchown(new.number, directory.st_uid, directory.st_gid) }
-                } catch {
-                    unlink(path)
-                    throw error
-                }
-            }
-        }
-        return new
     }
 
     // MARK: Owners

@@ -32,9 +32,7 @@ package final class LogLock: Sendable {
         let path = Path.directory(of: log)
         var missing = [path]
         while let next = missing.last, access(next, F_OK) != 0, next != "/" { missing.append(Path.directory(of: next)) }
-        for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
-            throw SystemCall.Failure(number: errno)
-        }
+        for path in missing.reversed() { try NewFile.makeDirectory(path) }
         var status = stat()
         try SystemCall.run { stat(path, &status) }
         guard status.st_uid == geteuid() else { throw SystemCall.Failure(number: EPERM) }

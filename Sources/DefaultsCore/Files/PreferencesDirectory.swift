@@ -67,8 +67,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Creates the directory, accessible only to the user, if nothing is at its path.
     func make() throws(DefaultsError) {
-        if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be created")
+        do throws(SystemCall.Failure) { try NewFile.makeDirectory(path) } catch {
+            throw DefaultsError(.directory, errno: error.number, "The preferences directory \(path) can't be created")
         }
         // A file is only as durable as its directory's own entry. If that can't be made durable, the directory can
         // still be used.

@@ -96,11 +96,7 @@ extension Replacement {
     func makeDirectory() throws(SystemCall.Failure) {
         let directory = Path.directory(of: target)
         if access(directory, F_OK) == 0 { return }
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { mkdir(directory, 0o700) }
-        } catch {
-            if error.number != EEXIST { throw error }
-        }
+        try NewFile.makeDirectory(directory)
         try FileDescriptor.synchronizeDirectory(of: directory)
     }
 

@@ -84,7 +84,7 @@ struct Replacement {
     private func write(
         _ bytes: [UInt8], _ hash: ContentHash, to temporaryPath: String
     ) throws(SystemCall.Failure) -> FileDescriptor {
-        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let new = try NewFile.create(temporaryPath, O_WRONLY, isForEveryone: expected == nil)
         do throws(SystemCall.Failure) {
             // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
             // writer's.
