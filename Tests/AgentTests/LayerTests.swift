@@ -148,6 +148,39 @@ struct LayerTests {
         }
     }
 
+    @Test(
+        "An edit of keys that the administrator forces is saved, and the command says that apps don't see it",
+        .enabled(if: geteuid() == 0), arguments: [true, false])
+    func forced(hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            try Self.makeDirectories(place)
+            let managed = place.managed + "/a.b.plist"
+            try RawFile.write("{size = 9; mode = x;}", to: managed)
+            try RawFile.write("{name = x;}", to: place.managed + "/.GlobalPreferences.plist")
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
+            func run(_ words: String...) throws -> String {
+                let outcome = try Programs.run(Programs.defaults, words, environment: environment)
+                #expect(outcome.status == 0)
+                return outcome.errors
+            }
+            let end = "so apps don't see this change.\n"
+            #expect(try run("write", "a.b", "other", "1") == "")
+            #expect(try run("write", "a.b", "size", "1") == "defaults: \(managed) forces \"size\", \(end)")
+            #expect(
+                try run("write", "a.b", "{size = 2; mode = y; other = z;}")
+                    == "defaults: \(managed) forces \"mode\", \"size\", \(end)")
+            #expect(try run("delete", "a.b", "mode") == "defaults: \(managed) forces \"mode\", \(end)")
+            #expect(try run("write", "a.b", "name", "y").hasSuffix("/.GlobalPreferences.plist forces \"name\", \(end)"))
+            #expect(try run("write", place.root + "/x", "size", "1") == "")
+            let values = try PropertyListValue(parsing: RawFile.read(place.path("a.b")))
+            #expect(values == ["size": "2", "other": "z", "name": "y"])
+            guard let agent else { return }
+            #expect(try agent.defaults("status").output.contains("\nforced       a.b: \"mode\", \"size\"\n"))
+        }
+    }
+
     /// A way to let others than root write a managed file, and the command that undoes it.
     struct Distrust: CustomTestStringConvertible {
         let spoil: String

@@ -29,16 +29,30 @@ extension OpenDomain {
             let edit = try edit()
             do throws(DefaultsError) { try backend.synchronize(domain) } catch {
                 guard error.code == .agentUnavailable else { throw error }
-                if !error.isTimeout, try isSaved(edit) { return }
-                throw DefaultsError(
-                    .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
-                )
+                guard !error.isTimeout, try isSaved(edit) else {
+                    throw DefaultsError(
+                        .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
+                    )
+                }
             }
+            noteForced(edit)
         } catch let error as DefaultsError
             where location.directory != nil && (error.code == .directory || error.code == .notSaved)
         {
             // For a file named by its path, the failure means that an output file can't be created.
             throw Failure(error.description, .cantCreate)
+        }
+    }
+
+    /// Reports the keys of an edit whose values an administrator forces, since apps don't see the new ones.
+    private func noteForced(_ edit: MadeEdit) {
+        for layer in layers where layer.user == .managed {
+            // The edit is saved, so an error doesn't matter.
+            guard let forced = try? backend.snapshot(of: layer).values else { continue }
+            let keys = edit.values.keys.filter { forced[$0] != nil }.sorted()
+            if keys.isEmpty { continue }
+            let path = backend.system.directory(of: .managed)?.path(of: layer) ?? ""
+            Failure.note("\(path) forces \(ChangeText.list(keys)), so apps don't see this change.")
         }
     }
 

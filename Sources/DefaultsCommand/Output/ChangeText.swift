@@ -51,6 +51,12 @@ struct ChangeText {
         return lines(record, "\(number) \(colored("\(Self.day(record.time)) \(Self.clock(record.time))", .dim))")
     }
 
+    /// Returns the beginning of a list of keys, in quotes, and the number of the others.
+    static func list(_ keys: [String]) -> String {
+        let shown = keys.prefix(5).map { "\"\($0.printable)\"" }.joined(separator: ", ")
+        return shown + (keys.count > 5 ? " and \(keys.count - 5) more" : "")
+    }
+
     /// Returns the part of a sentence that says when a change was made, and by which program.
     func explanation(_ record: LogRecord) -> String {
         guard let changeSet = record.changeSet else { return "" }

@@ -33,6 +33,10 @@ enum StatusText {
         lines += section("subscribers", status, "subscribers") {
             "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
         }
+        lines += section("forced", status, "forced") {
+            let keys = ((try? $0.array("keys")) ?? []).compactMap { if case .string(let key) = $0 { key } else { nil } }
+            return "\((try? $0.domain().name.description.printable) ?? "?"): \(ChangeText.list(keys))"
+        }
         lines += section("pending", status, "pending") {
             let count = text($0, "edits")
             return "\(domain($0)): \(count) \(count == "1" ? "edit" : "edits") not saved yet"

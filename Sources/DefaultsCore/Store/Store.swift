@@ -212,9 +212,9 @@ package final class Store: Sendable {
     /// Returns the current user's domains that have values or are damaged, in order.
     package func domains() -> [Domain] { snapshots().map(\.domain) }
 
-    /// Returns snapshots of the current user's domains that have values or are damaged, in order.
-    package func snapshots() -> [DomainSnapshot] {
-        withWrittenLog { $0.snapshots() }.filter { $0.domain.user == .current }
+    /// Returns snapshots of a layer's domains that have values or are damaged, in order.
+    package func snapshots(of user: DomainUser = .current) -> [DomainSnapshot] {
+        withWrittenLog { $0.snapshots(of: user) }
     }
 
     /// The end of the log; all records up to here are in the log file.

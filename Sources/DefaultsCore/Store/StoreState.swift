@@ -136,6 +136,9 @@ struct StoreState {
     /// Returns the values of all domains that have values or are damaged, in order.
     func snapshots() -> [DomainSnapshot] { snapshots(of: domains.keys) }
 
+    /// Returns the values of one layer's domains that have values or are damaged, in order.
+    func snapshots(of user: DomainUser) -> [DomainSnapshot] { snapshots(of: domains.keys.filter { $0.user == user }) }
+
     /// Returns the values of the domains with some names, in time independent of the number of other domains.
     func snapshots(ofNames names: Set<DomainName>) -> [DomainSnapshot] {
         snapshots(of: names.flatMap { domains.domains(named: $0) })

@@ -36,6 +36,11 @@ enum StatusReport {
                 store.pending().map { domain, edits in
                     .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
                 }),
+            "forced": .array(
+                store.snapshots(of: .managed).map { snapshot in
+                    let keys = snapshot.values.keys.sorted().map { PropertyListValue.string($0) }
+                    return .dictionary(snapshot.domain.fields.merging(["keys": .array(keys)]) { $1 })
+                }),
             "history": .array(
                 store.historyFiles.map { file in
                     ["path": .string(file.path), "bytes": .integer(Int64(file.bytes))]
