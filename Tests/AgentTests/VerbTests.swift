@@ -27,6 +27,36 @@ struct VerbTests {
 
                 """),
         VerbCase(
+            files: layers, commands: [["explain", "a.b"]],
+            output: """
+                mine    you, any host            <root>/p/a.b.plist                 "1"
+                name    you, any host, all apps  <root>/p/.GlobalPreferences.plist  "\\u001bx"
+                size    you, any host            <root>/p/a.b.plist                 "12"
+                theirs  system                   <root>/system/a.b.plist            "2"
+
+                """),
+        VerbCase(
+            files: ["system/a.b.plist": "{k = 2;}", "p/a.b.plist": "{k = 1; \"\" = 3;}"],
+            commands: [["explain", "--json", "a.b"]],
+            output: """
+                {"domain":"a.b","key":"","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
+                "file":"<root>/p/a.b.plist","wins":true,"value":"3"}]}
+                {"domain":"a.b","key":"k","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
+                "file":"<root>/p/a.b.plist","wins":true,"value":"1"},{"layer":"system","domain":"a.b","host":null,\
+                "user":"<root>/system","file":"<root>/system/a.b.plist","wins":false,"value":"2"}]}
+
+                """),
+        VerbCase(
+            files: [:], commands: [["explain", "a.b"]], status: 1,
+            errors: "defaults: The domain a.b does not exist.\n"),
+        VerbCase(
+            files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b"]], status: 65,
+            errors: """
+                defaults: <root>/p/a.b.plist has no dictionary at its top level, so it holds no preferences.
+                defaults: No layer can be read.
+
+                """),
+        VerbCase(
             files: layers, commands: [["explain", "--json", "a.b", "theirs"]],
             output: """
                 {"domain":"a.b","key":"theirs","layers":[{"layer":"system","domain":"a.b","host":null,"user":\

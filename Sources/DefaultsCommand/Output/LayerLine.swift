@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// A line of `defaults explain`: a layer that has a key, its file and the key's value.
+/// A layer that has a key, with its file and the key's value, as `defaults explain` prints them.
 struct LayerLine {
     let domain: Domain
     let path: String
@@ -32,17 +32,28 @@ struct LayerLine {
             ])
     }
 
-    /// Returns layers as lines with aligned columns.
+    /// Returns the layers of a key as lines with aligned columns.
     static func text(_ layers: [LayerLine], _ style: ChangeText) -> String {
-        let width = layers.map(\.layer.count).max() ?? 0
-        let paths = layers.map { $0.path.printable }
-        let pathWidth = paths.map(\.count).max() ?? 0
-        return zip(layers, paths).map { layer, path in
-            let start = "\(padded(layer.layer, to: width))  \(padded(path, to: pathWidth))  "
+        lines(layers.map { ($0.wins ? "* \($0.layer)" : "  \($0.layer)", $0) }, style)
+    }
+
+    /// Returns keys and the layers that win as lines with aligned columns.
+    static func text(_ keys: [(key: String, layer: LayerLine)], _ style: ChangeText) -> String {
+        let names = keys.map { $0.key.isEmpty ? "\"\"" : $0.key.printable }
+        let width = names.map(\.count).max() ?? 0
+        return lines(zip(names, keys).map { ("\(padded($0, to: width))  \($1.layer.layer)", $1.layer) }, style)
+    }
+
+    /// Returns lines with aligned columns: some text, a layer's file and the value.
+    private static func lines(_ layers: [(start: String, layer: LayerLine)], _ style: ChangeText) -> String {
+        let width = layers.map(\.start.count).max() ?? 0
+        let pathWidth = layers.map(\.layer.path.printable.count).max() ?? 0
+        return layers.map { start, layer in
+            let start = "\(padded(start, to: width))  \(padded(layer.path.printable, to: pathWidth))  "
             let value = style.shown(layer.value)
             return layer.wins
-                ? style.colored("* \(start)", .bold) + style.colored(value, .green) + "\n"
-                : style.colored("  \(start)\(value)", .dim) + "\n"
+                ? style.colored(start, .bold) + style.colored(value, .green) + "\n"
+                : style.colored("\(start)\(value)", .dim) + "\n"
         }.joined()
     }
 

@@ -3,7 +3,7 @@ import DefaultsClient
 import DefaultsCore
 import PropertyList
 
-/// `defaults explain domain key`.
+/// `defaults explain domain [key]`.
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -18,7 +18,11 @@ struct Explain: ParsableCommand {
             layer that wins. --json prints one object: "domain", "key", and "layers", a list of objects with "layer", \
             "domain", "host", "file", "wins" and "value". The key is taken literally; it can't be a path.
 
+            Without a key, prints one line for each key that an app finds: the key, the layer that wins, its file and \
+            the value. --json then prints an object for each key, one a line.
+
             EXAMPLES
+              defaults explain org.example.editor
               defaults explain org.example.editor fontSize
               defaults explain -g AppleLanguages
               defaults explain --json org.example.editor fontSize | jq -r '.layers[0].file'
@@ -29,56 +33,67 @@ struct Explain: ParsableCommand {
     @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
     var color: ColorChoice = .auto
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
-    @Argument(help: "The key.", completion: Candidates.key) var key: String
+    @Argument(help: "The key (default: every key).", completion: Candidates.key) var key: String?
 
     func run() throws {
         let open = try location.open(domain)
-        var layers: [LayerLine] = []
-        var keys: Set<String> = []
-        var containers: Set<String> = []
-        var isThere = false
-        var isDamaged = false
-        for domain in open.layers {
-            let snapshot = try open.backend.snapshot(of: domain)
-            if let damage = snapshot.damage {
-                Failure.note(damage)
-                isDamaged = true
-            }
-            keys.formUnion(snapshot.values.keys)
-            containers.formUnion(snapshot.values.filter { !$1.fits(depth: 0) }.keys)
-            if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
-            guard let value = snapshot.values[key] else { continue }
-            layers.append(
-                LayerLine(
-                    domain: domain, path: try path(of: domain, open), isElsewhere: open.location.directory != nil,
-                    value: value, wins: layers.isEmpty))
-        }
-        guard !layers.isEmpty else {
-            if isDamaged { throw Failure("No readable layer has the key \"\(key)\".", .dataError) }
-            var near = Suggestion.question(key, among: keys)
-            // Perhaps the domain was misspelled.
-            if near.isEmpty, !isThere { near = NotFound.suggestedDomain(open, "the domain ") }
-            let whose =
-                open.location.directory == nil
-                ? "No layer of \(open.domain.name) has" : "\(open.location.subject) does not have"
-            if near.isEmpty, let outer = containers.filter({ key.hasPrefix("\($0).") }).max() {
-                near =
-                    " Values inside \"\(outer)\" come from the same layer as \"\(outer)\"; run `explain` on that key."
-            }
-            throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
-        }
+        let snapshots = try open.layers.map { try open.backend.snapshot(of: $0) }
+        let damages = snapshots.compactMap(\.damage)
+        for damage in damages { Failure.note(damage) }
+        let all = Set(snapshots.flatMap(\.values.keys)).sorted()
+        let found = try (key.map { [$0] } ?? all).map { ($0, try layers(of: $0, in: snapshots, open)) }
+        guard found.first?.1.isEmpty == false else { throw missing(open, snapshots, among: all) }
+        let style = ChangeText(isColored: color.isColored())
         if json {
-            let entries = [
-                ("domain", JSONText.string(open.domain.name.description)), ("key", JSONText.string(key)),
-                ("layers", ChangeJSON.list(layers.map(\.json))),
-            ]
-            try StandardOutput.write(JSONText.object(entries) + "\n")
+            try StandardOutput.write(found.map { Self.json(open.domain.name, $0, $1) }.joined())
+        } else if key != nil {
+            try StandardOutput.write(LayerLine.text(found[0].1, style))
         } else {
-            try StandardOutput.write(LayerLine.text(layers, ChangeText(isColored: color.isColored())))
+            try StandardOutput.write(LayerLine.text(found.map { ($0, $1[0]) }, style))
         }
     }
 
-    private func path(of domain: Domain, _ open: OpenDomain) throws -> String {
-        open.backend.system.path(of: domain, besides: try location.directory(of: open.location))
+    /// Returns the layers that have a key, the one that wins first.
+    private func layers(of key: String, in snapshots: [DomainSnapshot], _ open: OpenDomain) throws -> [LayerLine] {
+        var layers: [LayerLine] = []
+        for snapshot in snapshots {
+            guard let value = snapshot.values[key] else { continue }
+            let directory = try location.directory(of: open.location)
+            layers.append(
+                LayerLine(
+                    domain: snapshot.domain, path: open.backend.system.path(of: snapshot.domain, besides: directory),
+                    isElsewhere: open.location.directory != nil, value: value, wins: layers.isEmpty))
+        }
+        return layers
+    }
+
+    private static func json(_ name: DomainName, _ key: String, _ layers: [LayerLine]) -> String {
+        let entries = [
+            ("domain", JSONText.string(name.description)), ("key", JSONText.string(key)),
+            ("layers", ChangeJSON.list(layers.map(\.json))),
+        ]
+        return JSONText.object(entries) + "\n"
+    }
+
+    /// Returns the failure for a key, or a domain, that no layer has.
+    private func missing(_ open: OpenDomain, _ snapshots: [DomainSnapshot], among keys: [String]) -> Failure {
+        let isDamaged = snapshots.contains { $0.damage != nil }
+        guard let key else {
+            return isDamaged ? Failure("No layer can be read.", .dataError) : NotFound.domain(open)
+        }
+        if isDamaged { return Failure("No readable layer has the key \"\(key)\".", .dataError) }
+        var near = Suggestion.question(key, among: keys)
+        // Perhaps the domain was misspelled.
+        if near.isEmpty, !snapshots.contains(where: { $0.domain.name == open.domain.name && !$0.values.isEmpty }) {
+            near = NotFound.suggestedDomain(open, "the domain ")
+        }
+        let whose =
+            open.location.directory == nil
+            ? "No layer of \(open.domain.name) has" : "\(open.location.subject) does not have"
+        let containers = Set(snapshots.flatMap { $0.values.filter { !$1.fits(depth: 0) }.keys })
+        if near.isEmpty, let outer = containers.filter({ key.hasPrefix("\($0).") }).max() {
+            near = " Values inside \"\(outer)\" come from the same layer as \"\(outer)\"; run `explain` on that key."
+        }
+        return Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
     }
 }
