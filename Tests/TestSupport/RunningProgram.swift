@@ -26,9 +26,11 @@ package final class RunningProgram {
         showsErrors: Bool = false
     ) throws {
         (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
+        // The commands that tests run name no caller, except in the tests about it.
+        let variables = ["DEFAULTS_ORIGIN": ""].merging(environment) { $1 }
         child = ReapedChild(
             try ChildProcess.start(
-                program, [program] + arguments, variables: environment, input: input.reader?.number,
+                program, [program] + arguments, variables: variables, input: input.reader?.number,
                 output: output.writer?.number, errors: showsErrors ? nil : errors.writer?.number, group: 0,
                 inheritsFiles: false))
         input.reader = nil

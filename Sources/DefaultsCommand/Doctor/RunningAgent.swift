@@ -124,11 +124,13 @@ struct RunningAgent {
         return (location.directory, location.address?.socketPath)
     }
 
-    private static func texts(_ path: String) -> [String] {
+    /// Returns the texts in a file of `/proc`, each of which ends with a zero.
+    static func texts(_ path: String) -> [String] {
         text(path).split(separator: "\0", omittingEmptySubsequences: true).map(String.init)
     }
 
-    private static func text(_ path: String) -> String {
+    /// Returns the text of a file in `/proc`; empty if it can't be read.
+    static func text(_ path: String) -> String {
         let bytes = try? FileDescriptor(opening: path, O_RDONLY).read(upTo: 1 << 18)
         return String(decoding: bytes ?? [], as: UTF8.self)
     }

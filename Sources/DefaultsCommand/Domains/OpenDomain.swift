@@ -79,7 +79,8 @@ struct OpenDomain {
     /// Sets and removes keys unconditionally, and saves the edit.
     func edit(_ values: Difference, replacesAll: Bool = false) throws {
         try save {
-            try backend.edit(domain, values, replacesAll: replacesAll)
+            try backend.edit(
+                domain, values, replacesAll: replacesAll, expecting: nil, origin: Caller.origin())
             return MadeEdit(values: values, replacesAll: replacesAll)
         }
     }
@@ -105,7 +106,8 @@ struct OpenDomain {
         while true {
             let edit = try make(values)
             do throws(DefaultsError) {
-                try backend.edit(domain, edit.values, replacesAll: false, expecting: edit.expected)
+                try backend.edit(
+                    domain, edit.values, replacesAll: false, expecting: edit.expected, origin: Caller.origin())
                 return MadeEdit(values: edit.values)
             } catch {
                 guard error.code == .changed else { throw error }

@@ -60,7 +60,7 @@ struct Apply: ParsableCommand {
             changed.insert(domain)
             if dryRun { continue }
             try backend.edit(
-                domain, edit, replacesAll: false, expecting: nil, origin: Origin(purpose: .profile(name)))
+                domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
         }
         if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
             Failure.note(

@@ -18,6 +18,8 @@ struct Doctor: ParsableCommand {
             if none answers), "otherAgents", "agentProgram", "command", "directory" and "socket" (each with its "path" \
             and "source"), "fileSystem" and "inotify".
 
+            To find the program that writes a file, see `defaults help log`.
+
             The exit status is 1 if there is a problem or a warning.
 
             EXAMPLES

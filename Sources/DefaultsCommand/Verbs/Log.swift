@@ -14,6 +14,11 @@ struct Log: ParsableCommand {
 
             --since takes a time or a number: 10m, 2h, 3d, today, yesterday, 10:15, 2026-11-24, "2026-11-24 10:15".
 
+            For a command, the caller follows: "for setup.sh" is the script that ran it, unless the variable \
+            DEFAULTS_ORIGIN names something else. "file" is a program that wrote the file itself. To see which one, \
+            run `sudo fatrace -c -f W` in ~/.config while it writes, or record the writers with `sudo auditctl -w \
+            ~/.config -p wa -k defaults` and list them with `sudo ausearch -k defaults -i`.
+
             The settings HistoryDays, HistoryChanges, HistoryBytes and HistoryExcludes say what the agent keeps; see \
             defaultsd(8).
 

@@ -29,7 +29,7 @@ package struct Origin: Hashable, Sendable {
     }
 
     /// The maximum length of each text, in bytes, since every follower receives them.
-    static let maximumLength = 1_024
+    package static let maximumLength = 1_024
 }
 
 /// The reach of an undo or a redo of several change sets into the past.

@@ -93,6 +93,9 @@ extension ManualPage {
         .It Ev DEFAULTS_NO_AGENT
         If set, the command works on the files directly, even if an agent is running.
         It then doesn't see edits that the agent has not saved yet.
+        .It Ev DEFAULTS_ORIGIN
+        The name that the history gives the caller of a command; if empty, none.
+        By default, the calling script, program or service.
         .It Ev VISUAL , EDITOR
         The editor for
         .Cm edit ,

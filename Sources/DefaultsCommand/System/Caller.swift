@@ -1,0 +1,93 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The program that runs this command, which has often ended by the time somebody asks who made a change.
+enum Caller {
+    /// The environment variable that names the caller; if it is empty, no caller is recorded.
+    static let variable = "DEFAULTS_ORIGIN"
+
+    /// Returns the origin of this command's edits.
+    static func origin(_ purpose: Origin.Purpose? = nil) -> Origin? {
+        let program = program
+        return program == nil && purpose == nil ? nil : Origin(program: program, purpose: purpose)
+    }
+
+    /// The caller's name or path: a script, another program, or the service that runs a shell; `nil` for a person at a
+    /// terminal, or if it is unknown.
+    private static var program: String? {
+        let given = getenv(variable).map { String(cString: $0) }
+        guard let found = given ?? found() else { return nil }
+        if found.isEmpty { return nil }
+        return found.utf8.count <= Origin.maximumLength ? found : Path.lastName(of: found).prefix(bytes: 255)
+    }
+
+    /// The programs that run a command for somebody else.
+    private static let runners: Set = ["doas", "setsid", "su", "sudo", "timeout", "xargs"]
+    private static let shells: Set = ["ash", "bash", "busybox", "dash", "fish", "ksh", "mksh", "sh", "zsh"]
+    private static let interpreters: Set = ["lua", "node", "perl", "php", "python", "ruby", "tclsh"]
+
+    /// Finds the caller among the processes that led to this one.
+    private static func found() -> String? {
+        var pid = getppid()
+        for _ in 0..<16 {
+            guard pid > 1, let process = RunningProcess(pid) else { break }
+            let name = Path.lastName(of: process.program)
+            if name == "systemd" { break }
+            let kind = String(name.prefix { $0.isLetter })
+            if shells.contains(kind) || interpreters.contains(kind), let script = process.script { return script }
+            guard shells.contains(kind) || runners.contains(name) else { return process.program }
+            if process.isAtTerminal { return nil }
+            pid = process.parent
+        }
+        return service
+    }
+
+    /// The service that this process belongs to.
+    private static var service: String? {
+        let unit = RunningAgent.text("/proc/self/cgroup").split(separator: "\n").last
+            .map { Path.lastName(of: String($0)) }
+        guard let unit, unit.hasSuffix(".service"), !unit.hasPrefix("user@") else { return nil }
+        return unit
+    }
+}
+
+/// A process, as `/proc` shows it.
+private struct RunningProcess {
+    let parent: pid_t
+    /// The path of the program, or else its name.
+    let program: String
+    /// Whether the process is a person's shell: it has begun the session of a terminal.
+    let isAtTerminal: Bool
+    private let pid: pid_t
+
+    init?(_ pid: pid_t) {
+        // The name, in parentheses, may contain anything.
+        let status = RunningAgent.text("/proc/\(pid)/stat")
+        guard let start = status.firstIndex(of: "("), let end = status.lastIndex(of: ")") else { return nil }
+        // The state, the parent, the process group, the session and the terminal.
+        let fields = status[end...].split(separator: " ").dropFirst().prefix(5).map { Int32($0) ?? 0 }
+        guard fields.count == 5 else { return nil }
+        self.pid = pid
+        parent = fields[1]
+        isAtTerminal = fields[3] == pid && fields[4] != 0
+        // The link of another user's process can't be read.
+        let path = SystemCall.target(ofLink: "/proc/\(pid)/exe").map { String(decoding: $0, as: UTF8.self) }
+        program = path ?? String(status[status.index(after: start)..<end])
+    }
+
+    /// The path of the script that the process runs: the first argument that isn't an option, if it is a file.
+    var script: String? {
+        let arguments = RunningAgent.texts("/proc/\(pid)/cmdline").dropFirst()
+        guard let argument = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
+        let directory = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
+        let relative = argument.hasPrefix("./") ? String(argument.dropFirst(2)) : argument
+        let path = Path.isAbsolute(argument) ? argument : "\(directory ?? "")/\(relative)"
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? path : nil
+    }
+}
+
+extension String {
+    fileprivate func prefix(bytes: Int) -> String { String(decoding: utf8.prefix(bytes), as: UTF8.self) }
+}
