@@ -122,9 +122,11 @@ package final class AgentConnection: Backend {
 
     package var system: SystemDirectories { welcome.system }
 
-    package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
-        guard case .values(let snapshot) = try answer(to: .read(domain)) else { throw Self.unexpected("read") }
-        return snapshot
+    package func snapshot(of domain: Domain, keys: [String]?) throws(DefaultsError) -> DomainSnapshot {
+        guard case .values(let snapshot) = try answer(to: .read(domain, keys: keys)) else {
+            throw Self.unexpected("read")
+        }
+        return snapshot.only(keys)
     }
 
     package func domains() throws(DefaultsError) -> [Domain] {

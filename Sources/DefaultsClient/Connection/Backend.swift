@@ -7,8 +7,8 @@ package import DefaultsCore
 package protocol Backend: AnyObject {
     /// The system directories, whose domains are served in addition to the user's.
     var system: SystemDirectories { get }
-    /// Returns a domain's current values.
-    func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot
+    /// Returns a domain's current values, or those of some keys, which takes much less time if the domain is large.
+    func snapshot(of domain: Domain, keys: [String]?) throws(DefaultsError) -> DomainSnapshot
     /// Returns the current user's domains that have values or are damaged, in order.
     func domains() throws(DefaultsError) -> [Domain]
     /// Returns the current values of the user's domains that have values or are damaged, in order.
@@ -35,6 +35,11 @@ package protocol Backend: AnyObject {
 }
 
 extension Backend {
+    /// Returns a domain's current values.
+    package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
+        try snapshot(of: domain, keys: nil)
+    }
+
     /// Sets and removes keys as one change set, without an origin.
     package func edit(
         _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference? = nil

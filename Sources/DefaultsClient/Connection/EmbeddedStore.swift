@@ -38,9 +38,9 @@ package final class EmbeddedStore: Backend {
 
     package var system: SystemDirectories { store.system }
 
-    package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
+    package func snapshot(of domain: Domain, keys: [String]?) throws(DefaultsError) -> DomainSnapshot {
         reload(domain)
-        return store.snapshot(of: domain)
+        return store.snapshot(of: domain).only(keys)
     }
 
     package func domains() throws(DefaultsError) -> [Domain] {

@@ -47,9 +47,8 @@ extension OpenDomain {
     /// Reports the keys of an edit whose values an administrator forces, since apps don't see the new ones.
     private func noteForced(_ edit: MadeEdit) {
         for layer in layers where layer.user == .managed {
-            // The edit is saved, so an error doesn't matter.
-            guard let forced = try? backend.snapshot(of: layer).values else { continue }
-            let keys = edit.values.keys.filter { forced[$0] != nil }.sorted()
+            // The edit is saved, so an error here isn't the command's.
+            let keys = (try? backend.snapshot(of: layer, keys: Array(edit.values.keys)).values.keys.sorted()) ?? []
             if keys.isEmpty { continue }
             let path = backend.system.directory(of: .managed)?.path(of: layer) ?? ""
             Failure.note("\(path) forces \(ChangeText.list(keys)), so apps don't see this change.")

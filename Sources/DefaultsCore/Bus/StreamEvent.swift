@@ -48,6 +48,15 @@ package struct DomainSnapshot: Hashable, Sendable {
     /// Whether there is nothing to show: no values, and no damage.
     package var isEmpty: Bool { stored.isEmpty && damage == nil }
 
+    /// Returns a snapshot with the values of some keys; all values if `keys` is `nil`.
+    package func only(_ keys: [String]?) -> DomainSnapshot {
+        guard let keys else { return self }
+        var snapshot = self
+        let values = values
+        snapshot.values = DomainValues(keys.compactMap { key in values[key].map { (key, $0) } }) { $1 }
+        return snapshot
+    }
+
     package init(domain: Domain, values: DomainValues, cursor: Cursor, damage: String? = nil) {
         self.init(domain: domain, values: FileValues(values), cursor: cursor, damage: damage)
     }

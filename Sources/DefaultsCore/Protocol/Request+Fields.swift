@@ -22,7 +22,9 @@ extension Request {
             ["type": "hello", "protocol": .integer(versions.lowerBound), "client": .string(client)]
                 .merging(versions.count > 1 ? ["newest": .integer(versions.upperBound)] : [:]) { $1 }
                 .merging(version.map { ["version": .string($0)] } ?? [:]) { $1 }
-        case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
+        case .read(let domain, let keys):
+            domain.fields.merging(["type": "read"]) { $1 }
+                .merging(keys.map { ["keys": .array($0.map { .string($0) })] } ?? [:]) { $1 }
         case .domains: ["type": "domains"]
         case .edit(let edit): edit.fields
         case .synchronize(nil): ["type": "synchronize"]
@@ -55,7 +57,8 @@ extension Request {
             self = .hello(
                 versions: try fields.protocolVersions(), client: try fields.string("client"),
                 version: try fields.optionalString("version"))
-        case "read": self = .read(try fields.domain())
+        case "read":
+            self = .read(try fields.domain(), keys: fields.values["keys"] == nil ? nil : try fields.strings("keys"))
         case "domains": self = .domains
         case "edit":
             self = .edit(try EditRequest(fields, from: app))

@@ -3,8 +3,8 @@ package enum Request: Hashable, Sendable {
     /// Opens a connection, with the versions of the protocol that the client speaks, its name, and the version of its
     /// library, if it has one.
     case hello(versions: ClosedRange<Int64>, client: String, version: String?)
-    /// Reads the values of a domain.
-    case read(Domain)
+    /// Reads the values of a domain, or those of some keys. An agent that doesn't know of keys sends all values.
+    case read(Domain, keys: [String]? = nil)
     /// Lists the domains that have values or are damaged.
     case domains
     /// Edits a domain; the answer comes when the edit is in effect.

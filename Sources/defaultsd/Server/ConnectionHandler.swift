@@ -155,7 +155,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         switch numbered.request {
         case .hello: break
-        case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
+        case .read(let domain, let keys): send(.values(server.store.snapshot(of: domain).only(keys)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, number)
         case .edit(let edit) where server.store.mustSave(edit): applyAndSave(edit, number)
