@@ -10,7 +10,7 @@ struct QuickCommand {
 
     private enum Action {
         case read(KeyText?)
-        case write([String], isPath: Bool)
+        case write([String], KeyText.Reading)
     }
 
     /// Creates the command from prepared arguments; fails if they are any other command.
@@ -18,16 +18,16 @@ struct QuickCommand {
         var words = Arguments.withoutLocation(arguments)
         let location = LocationArguments(arguments[..<words.startIndex])
         guard let location, let verb = words.popFirst() else { return nil }
-        let isPath = words.first == "--key-path"
-        if isPath { words.removeFirst() }
+        let reading = words.first.flatMap(KeyText.Reading.init(option:))
+        if reading != nil { words.removeFirst() }
         guard let domain = words.popFirst(), !domain.hasPrefix("-") else { return nil }
         self.location = location
         self.domain = domain
         switch verb {
         case "read" where words.count <= 1 && !words.contains { $0.hasPrefix("-") }:
-            action = .read(words.first.map { KeyText(text: $0, isPath: isPath) })
+            action = .read(words.first.map { KeyText(text: $0, reading: reading ?? .either) })
         case "write" where !Write.isHelp(Array(words)):
-            action = .write(Array(words), isPath: isPath)
+            action = .write(Array(words), reading ?? .either)
         default: return nil
         }
     }
@@ -35,8 +35,8 @@ struct QuickCommand {
     func run() throws {
         switch action {
         case .read(let key): try Read.show(domain, key, location, ValueOutput())
-        case .write(let operands, let isPath):
-            try Write.change(domain, WriteOperands(operands, isPath: isPath), location)
+        case .write(let operands, let reading):
+            try Write.change(domain, WriteOperands(operands, reading: reading), location)
         }
     }
 }

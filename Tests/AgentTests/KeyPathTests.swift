@@ -19,6 +19,13 @@ struct KeyPathTests {
         .prints(nested, ["read", "a.b", "r.s.t"], output: "u"),
         .prints(nested, ["read", "a.b", #"r\.s.t"#], output: "u"),
         .prints(nested, ["read", "--key-path", "a.b", "a.b.0"], output: "x"),
+        .prints(nested, ["read", "--literal-key", "a.b", "p.q"], output: "1"),
+        .prints(nested, ["read-type", "--literal-key", "a.b", "p.q"], output: "Type is string"),
+        .fails(
+            nested, ["read", "--literal-key", "a.b", "a.b.0"], status: 1, "The domain a.b has no key \"a.b.0\"."),
+        .fails(
+            nested, ["read", "--literal-key", "--key-path", "a.b", "p.q"], status: 64,
+            "Use only one of --key-path and --literal-key. See `defaults help read`."),
         .prints(nested, ["read-type", "a.b", "a.b.1"], output: "Type is dictionary"),
         .prints(nested, ["read-type", "--key-path", "a.b", #"p\.q"#], output: "Type is string"),
         // An existing key wins. An escape or --key-path reaches past it.
@@ -67,6 +74,12 @@ struct KeyPathTests {
         written(["a.b", "a", "-dict-add", "c", "-int", "1"], #"{"b":["x"],"c":1}"#),
         written(["a.b", "a.new", "-dict-add", "c", "d"], #"{"b":["x"],"new":{"c":"d"}}"#),
         written(["a.b", #"a.d\.e"#, "y"], #"{"b":["x"],"d.e":"y"}"#),
+        written(["--literal-key", "a.b", "a.b", "y"], #"{"b":["x"]}"#),
+        .prints(
+            ["write", "a.b", "a", "{b = 1;}"], ["write", "--literal-key", "a.b", "a.b", "2"],
+            ["write", "a.b", "--literal-key", #"a\.b"#, "3"],
+            ["write", "--json", "--literal-key", "a.b", "--", "--x.y", "4"], json(),
+            output: #"{"--x.y":4,"a":{"b":"1"},"a.b":"2","a\\.b":"3"}"#),
         // A path that leads nowhere is a plain key, as on a Mac.
         .prints(
             ["write", "-g", "com.apple.swipescrolldirection", "-bool", "no"],

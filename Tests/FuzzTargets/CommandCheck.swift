@@ -14,9 +14,9 @@ enum CommandCheck {
         let operands = parts.compactMap { String(validating: $0, as: UTF8.self) }
         // This is skipped for -app, which searches the system for an application.
         if !operands.contains("-app") { _ = try? Arguments.prepared(operands) }
-        _ = try? WriteOperands(json: operands, isPath: false)
-        for isPath in [false, true] {
-            guard case .key(let key, let new)? = try? WriteOperands(operands, isPath: isPath) else { continue }
+        _ = try? WriteOperands(operands, reading: .either, isJSON: true)
+        for reading in KeyText.Reading.allCases {
+            guard case .key(let key, let new)? = try? WriteOperands(operands, reading: reading) else { continue }
             try check(key, new)
         }
     }

@@ -6,6 +6,8 @@ package enum Arguments {
     private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
     /// The options of `LocationOptions` that take a value; they may appear anywhere before the domain.
     private static let locationOptionNames = ["--directory", "--socket", "-host"]
+    /// The options of `KeyPathOption`, which may precede the verb.
+    private static let keyOptionNames = ["--key-path", "--literal-key"]
 
     /// Returns the arguments of this process, without its name.
     ///
@@ -60,7 +62,7 @@ package enum Arguments {
                 return try add(domain: Application(named: name, .current).domain)
             } else if globalDomain.contains(argument), takesDomain(verb) {
                 return try add(domain: "NSGlobalDomain")
-            } else if verb == nil, argument == "--key-path" {
+            } else if verb == nil, keyOptionNames.contains(argument) {
                 early.append(argument)
             } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
                 others.append(argument)
@@ -129,7 +131,7 @@ package enum Arguments {
 
     /// Returns whether a word is an option that belongs before the domain.
     static func isLocationOption(_ word: String) -> Bool {
-        (locationOptionNames + ["-currentHost", "-app", "--key-path"]).contains {
+        (locationOptionNames + keyOptionNames + ["-currentHost", "-app"]).contains {
             word == $0 || word.hasPrefix("\($0)=")
         }
     }

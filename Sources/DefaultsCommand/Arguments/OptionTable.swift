@@ -22,20 +22,24 @@ enum OptionTable {
             Option(name: "--plist", hasValue: true),
             Option(name: "--raw", hasValue: false),
             Option(name: "--key-path", hasValue: false),
+            Option(name: "--literal-key", hasValue: false),
             Option(name: "--effective", hasValue: false),
             Option(name: "--at", hasValue: true),
         ]),
         Verb(names: ["read-type"], domains: .one, isPassthrough: false, options: [
             Option(name: "--key-path", hasValue: false),
+            Option(name: "--literal-key", hasValue: false),
         ]),
         Verb(names: ["write"], domains: .one, isPassthrough: true, options: [
             Option(name: "--key-path", hasValue: false),
+            Option(name: "--literal-key", hasValue: false),
             Option(name: "--force", hasValue: false),
             Option(name: "--json", hasValue: false),
         ]),
         Verb(names: ["rename"], domains: .one, isPassthrough: false, options: []),
         Verb(names: ["delete", "remove"], domains: .one, isPassthrough: false, options: [
             Option(name: "--key-path", hasValue: false),
+            Option(name: "--literal-key", hasValue: false),
         ]),
         Verb(names: ["delete-all"], domains: .one, isPassthrough: false, options: []),
         Verb(names: ["domains"], domains: .none, isPassthrough: false, options: [

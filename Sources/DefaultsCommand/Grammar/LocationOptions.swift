@@ -83,22 +83,32 @@ extension LocationChoice {
     }
 }
 
-/// The option to treat a key as a path.
+/// The options to treat a key as a path, or not to.
 struct KeyPathOption: ParsableArguments {
     @Flag(
         name: .customLong("key-path"),
         help: "Always treat the key as a path, whether or not it leads to a value.")
     var isPath = false
+    @Flag(name: .customLong("literal-key"), help: "Take the key literally, including dots and backslashes.")
+    var isLiteral = false
+
+    func validate() throws {
+        if isPath, isLiteral { throw ValidationError("Use only one of --key-path and --literal-key.") }
+    }
 
     /// The paragraph about paths in the help of every verb that takes a key.
     static let discussion = """
         A key that exists is taken literally, including dots. Otherwise, if the text before a dot is the key of an \
         array or dictionary, the rest is a path into it: dictionary keys and array indexes, as in "Windows.0.Title". \
-        In a path, write "\\." for a dot that is part of a key and "\\\\" for a backslash.
+        In a path, write "\\." for a dot that is part of a key and "\\\\" for a backslash. In a script, \
+        use --literal-key or --key-path to say which one is meant.
         """
 
-    /// Returns a typed key, treated as a path if the option was given.
-    func key(_ text: String) -> KeyText { KeyText(text: text, isPath: isPath) }
+    /// The way to read the key that the options choose.
+    var reading: KeyText.Reading { isLiteral ? .literal : isPath ? .path : .either }
+
+    /// Returns a typed key, read as the options say.
+    func key(_ text: String) -> KeyText { KeyText(text: text, reading: reading) }
 }
 
 extension SubscriptionFilter {

@@ -4,8 +4,24 @@ import PropertyList
 /// A key as it was typed, which may be a path into the value of another key, such as `a.b.0`.
 package struct KeyText {
     package let text: String
-    /// Whether the text is always a path, because of `--key-path`.
-    let isPath: Bool
+    let reading: Reading
+
+    /// A way to read the text, which an option chooses.
+    package enum Reading: CaseIterable {
+        /// The text is a key or a path, depending on the domain's values; see `path(in:)`.
+        case either
+        case path
+        case literal
+
+        /// Creates the way that an option chooses; fails for any other word.
+        init?(option: String) {
+            switch option {
+            case "--key-path": self = .path
+            case "--literal-key": self = .literal
+            default: return nil
+            }
+        }
+    }
 
     /// The maximum number of components of a path, so that the value it creates stays within the depth limit of a
     /// property list.
@@ -21,8 +37,9 @@ package struct KeyText {
     /// If the text contains an escaped dot or backslash, `\.` or `\\`, rule 1 doesn't apply, and in rule 3 the
     /// unescaped dots separate components.
     package func path(in values: DomainValues) throws(Failure) -> ValuePath {
+        if reading == .literal { return ValuePath(key: text) }
         // Fast path: most keys are not paths.
-        if !isPath, !text.utf8.contains(UInt8(ascii: "\\")) {
+        if reading == .either, !text.utf8.contains(UInt8(ascii: "\\")) {
             if !text.utf8.contains(UInt8(ascii: ".")) || values[text] != nil { return ValuePath(key: text) }
         }
         let (components, hasEscapes) = Self.components(text)
@@ -30,7 +47,7 @@ package struct KeyText {
             throw Failure(
                 "The key path has \(components.count) components; the limit is \(Self.maximumComponents).", .usage)
         }
-        if isPath { return ValuePath(key: components[0], steps: components.dropFirst(), isForced: true) }
+        if reading == .path { return ValuePath(key: components[0], steps: components.dropFirst(), isForced: true) }
         if !hasEscapes, values[text] != nil { return ValuePath(key: text) }
         for count in (1..<max(components.count, 1)).reversed() {
             let key = components[..<count].joined(separator: ".")
@@ -48,7 +65,7 @@ package struct KeyText {
     /// Text looks like a path if it has an index, or if each part begins with a capital letter. Other keys with dots,
     /// such as `com.apple.mouse.scaling`, are common. Escaped dots are intentional.
     var missingParent: String? {
-        if isPath || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
+        if reading != .either || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
         let components = text.split(separator: ".", omittingEmptySubsequences: false)
         guard components.count > 1, let first = components.first, !first.isEmpty else { return nil }
         let hasIndex = components.dropFirst().contains {

@@ -9,15 +9,19 @@ package enum WriteOperands {
     case all(DomainValues)
 
     /// Reads a key and a value, or only a dictionary.
-    package init(_ operands: [String], isPath: Bool) throws(Failure) {
+    package init(_ operands: [String], reading: KeyText.Reading, isJSON: Bool = false) throws(Failure) {
         var rest = operands[...]
-        var isPath = isPath
-        if rest.first == "--key-path" {
-            isPath = true
+        var reading = reading
+        if let other = rest.first.flatMap(KeyText.Reading.init(option:)) {
+            reading = other
             rest.removeFirst()
         }
         // After "--", a key may look like an option.
         if rest.first == "--" { rest.removeFirst() } else { try Self.checkKey(rest.first) }
+        if isJSON {
+            try self.init(json: rest, reading)
+            return
+        }
         guard let first = rest.popFirst() else {
             throw Failure("Give a key and a value, or a dictionary. See `defaults write --help`.", .usage)
         }
@@ -49,12 +53,12 @@ package enum WriteOperands {
             let remedy = Arguments.isLocationOption(surplus) ? " It belongs before the domain." : ""
             throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(remedy)", .usage)
         }
-        self = .key(KeyText(text: first, isPath: isPath), value)
+        self = .key(KeyText(text: first, reading: reading), value)
     }
 
     /// Reads a key and a JSON value, or only a JSON object.
-    package init(json operands: [String], isPath: Bool) throws(Failure) {
-        guard let text = operands.last, operands.count <= 2 else {
+    private init(json operands: ArraySlice<String>, _ reading: KeyText.Reading) throws(Failure) {
+        guard let text = operands.last, let first = operands.first, operands.count <= 2 else {
             throw Failure("With --json, give a key and a JSON value, or a JSON object.", .usage)
         }
         let value: PropertyListValue
@@ -64,7 +68,7 @@ package enum WriteOperands {
             throw Failure("\(error.message) Defaults have not been changed.", error.status)
         }
         if operands.count == 2 {
-            self = .key(KeyText(text: operands[0], isPath: isPath), .set(value))
+            self = .key(KeyText(text: first, reading: reading), .set(value))
         } else if case .dictionary(let values) = value {
             self = .all(values)
         } else {

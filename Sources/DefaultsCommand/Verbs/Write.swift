@@ -48,11 +48,7 @@ struct Write: ParsableCommand {
     func run() throws {
         if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
         if force.isForced { try location.replaceDamage(of: domain) }
-        let isPath = path.isPath
-        let operands =
-            try json
-            ? WriteOperands(json: operands, isPath: isPath) : WriteOperands(operands, isPath: isPath)
-        try Self.change(domain, operands, location)
+        try Self.change(domain, WriteOperands(operands, reading: path.reading, isJSON: json), location)
     }
 
     /// Whether the words after the domain ask for help.
