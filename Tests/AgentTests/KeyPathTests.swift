@@ -118,6 +118,18 @@ struct KeyPathTests {
         .prints(nested, ["delete", "a.b", "a"], json(), output: #"{"p.q":"1","r.s":{"t":"u"},"s":"text"}"#),
         .prints(
             nested, ["write", "a.b", "p", "{q = 2;}"], ["delete", "--key-path", "a.b", "p.q"], json("p"), output: "{}"),
+        // Otherwise, the same command would delete the key the first time, and the value the second time.
+        .fails(
+            nested, ["write", "a.b", "p", "{q = 2;}"], ["delete", "a.b", "p.q"], status: 64,
+            "\"p.q\" in the domain a.b is a key, and also leads to a value inside \"p\"; nothing is deleted. Before "
+                + "the domain, put --literal-key for the key, or --key-path for the value, whose path is then "
+                + "\"p.q\"."),
+        .prints(
+            nested, ["write", "a.b", "p", "{q = 2;}"], ["delete", "--literal-key", "a.b", "p.q"], json("p"),
+            output: #"{"q":"2"}"#),
+        .fails(
+            nested, ["delete", "--literal-key", "a.b", "a.b.0"], status: 1,
+            "The domain a.b has no key \"a.b.0\"; nothing is deleted."),
         .fails(
             nested, ["delete", "a.b", "a.x"], status: 1, "\"a\" in the domain a.b has no key \"x\"; nothing is deleted."
         ),

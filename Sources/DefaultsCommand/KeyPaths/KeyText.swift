@@ -60,6 +60,21 @@ package struct KeyText {
         return ValuePath(key: components[0], steps: components.dropFirst())
     }
 
+    /// Checks that the text doesn't stand for a key and, once that key is deleted, for a value inside another key.
+    ///
+    /// Otherwise, the same command would delete first the one and then the other.
+    func checkForDeletion(in values: DomainValues, of location: DomainLocation) throws(Failure) {
+        guard reading == .either, values[text] != nil else { return }
+        var others = values
+        others[text] = nil
+        let path = try path(in: others)
+        guard !path.steps.isEmpty, (try? path.value(in: others, of: location)) != nil else { return }
+        throw Failure(
+            "\"\(text)\" in \(location.name) is a key, and also leads to a value inside \"\(path.key)\"; nothing is "
+                + "deleted. Before the domain, put --literal-key for the key, or --key-path for the value, whose path "
+                + "is then \"\(path.text)\".", .usage)
+    }
+
     /// The part before the first dot, if the text looks like a path but is treated as a key.
     ///
     /// Text looks like a path if it has an index, or if each part begins with a capital letter. Other keys with dots,

@@ -105,15 +105,18 @@ package struct ValuePath {
         return Int(step) ?? .max
     }
 
+    /// The path as text, in which a backslash precedes each dot and backslash of a component.
+    var text: String { text(upTo: steps.count) }
+
+    private func text(upTo depth: Int) -> String {
+        ([key] + steps[..<depth]).map { $0.map { $0 == "." || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() }
+            .joined(separator: ".")
+    }
+
     // MARK: Missing values
 
     /// Returns the path up to a step, in quotes.
-    private func shown(_ depth: Int) -> String {
-        let parts = ([key] + steps[..<depth]).map { part in
-            depth == 0 && steps.isEmpty ? part : part.map { $0 == "." || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
-        }
-        return "\"\(parts.joined(separator: "."))\""
-    }
+    private func shown(_ depth: Int) -> String { "\"\(steps.isEmpty ? key : text(upTo: depth))\"" }
 
     private func missingEntry(
         _ depth: Int, _ location: DomainLocation, _ consequence: String, _ near: String

@@ -8,7 +8,8 @@ struct Delete: ParsableCommand {
         commandName: "delete",
         abstract: "Delete a domain or a key.",
         discussion: """
-            \(KeyPathOption.discussion)
+            \(KeyPathOption.discussion) If the text is a key and also leads to another \
+            value, one of these options is needed.
 
             EXAMPLES
               defaults delete org.example.editor FontSize
@@ -31,7 +32,9 @@ struct Delete: ParsableCommand {
         let values = try open.values(OpenDomain.replacement, consequence)
         guard let key else { return try open.edit([:], replacesAll: true) }
         try open.change(from: values) { values in
-            let found = try path.key(key).path(in: values)
+            let key = path.key(key)
+            try key.checkForDeletion(in: values, of: open.location)
+            let found = try key.path(in: values)
             _ = try found.value(in: values, of: open.location, consequence)
             return try found.edit(in: values, of: open.location) { _ in nil }
         }
