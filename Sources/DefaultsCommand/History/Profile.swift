@@ -6,7 +6,7 @@ import PropertyList
 /// In a file, it is a property list with the entry `Domains`, an array of dictionaries with the entries `Domain`,
 /// `Host` (omitted for any host), `Set` (a dictionary) and `Remove` (an array of keys).
 struct Profile {
-    private(set) var edits: [Domain: Difference] = [:]
+    var edits: [Domain: Difference] = [:]
 
     init() {}
 
@@ -83,54 +83,5 @@ struct Profile {
             return PropertyListValue.dictionary(fields)
         }
         return ["Domains": .array(domains)]
-    }
-
-    /// The commands that make the same edits; values that no command can express are reported and left out.
-    func commands() -> String {
-        var text = ""
-        for (domain, edit) in edits.sorted(by: { $0.key < $1.key }) {
-            let host = domain.host.identifier.map { "-host \(Self.quoted($0)) " } ?? ""
-            for (key, value) in edit.sorted(by: { $0.key < $1.key }) {
-                let names = [domain.name.description, key]
-                // Otherwise, a name that begins with a dash would be an option.
-                let separator = names.contains { $0.hasPrefix("-") } ? "-- " : ""
-                let target = separator + names.map(Self.quoted).joined(separator: " ")
-                if let value {
-                    do throws(PropertyListError) {
-                        text += "defaults \(host)write \(target) \(try Self.arguments(for: value))\n"
-                    } catch {
-                        Failure.note("\(domain) \(key.printable) is left out, since no command can set it: \(error)")
-                    }
-                } else {
-                    text += "defaults \(host)delete \(target)\n"
-                }
-            }
-        }
-        return text
-    }
-
-    private static func arguments(for value: PropertyListValue) throws(PropertyListError) -> String {
-        switch value {
-        case .string(let text): "-string \(quoted(text))"
-        case .integer(let number): "-int \(number)"
-        case .real(let number) where number.isFinite: "-float \(number)"
-        case .boolean(let flag): "-bool \(flag)"
-        case .data(let bytes):
-            "-data \(quoted(bytes.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined()))"
-        default: quoted(String(decoding: try value.write(as: .xml), as: UTF8.self))
-        }
-    }
-
-    /// Quotes a word for a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
-            }
-        return isPlain
-            ? text : "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
     }
 }

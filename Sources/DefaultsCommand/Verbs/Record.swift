@@ -13,7 +13,8 @@ struct Record: ParsableCommand {
         discussion: """
             Collects changes until you press Ctrl-C, and then prints a profile: a property list with the last value \
             of each key that has changed. `defaults apply` makes the same changes elsewhere. With --commands, it \
-            prints `defaults write` and `defaults delete` lines instead.
+            prints a shell script instead: `defaults write` and `defaults delete` lines, and, if there are values that \
+            arguments can't express, a profile for `defaults apply`.
 
             EXAMPLES
               defaults record > dark.plist
@@ -40,7 +41,19 @@ struct Record: ParsableCommand {
         var profile = Profile()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
         do throws(DefaultsError) {
-            while let event = try agent.nextEvent(within: -1, whileReading: interruption.descriptor) {
+            var isInterrupted = false
+            while true {
+                let event =
+                    try isInterrupted
+                    ? agent.nextEvent(within: 0)
+                    : agent.nextEvent(within: -1, whileReading: interruption.descriptor)
+                guard let event else {
+                    if isInterrupted { break }
+                    isInterrupted = true
+                    // Changes that were made before may still be on their way.
+                    _ = try agent.barrier()
+                    continue
+                }
                 if case .gap = event { Failure.note("Some changes were missed; the profile may be incomplete.") }
                 guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
                     record.domain.user == .current, option.includes(changeSet)
@@ -52,7 +65,7 @@ struct Record: ParsableCommand {
             Failure.note("\(error) These are the changes up to then.")
         }
         if profile.edits.isEmpty { throw Failure("Nothing has changed.", .notFound) }
-        if commands { return try StandardOutput.write(profile.commands()) }
+        if commands { return try StandardOutput.write(try profile.commands()) }
         // XML can't represent some characters.
         let bytes = try (try? profile.value.write(as: .xml)) ?? profile.value.write(as: .binary)
         try StandardOutput.write(bytes)
