@@ -4,6 +4,8 @@ import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsCommand
+
 /// JSON where property lists are accepted: `import`, `convert`, and `write --json`.
 @Suite("JSON as input")
 struct JSONInputTests {
@@ -117,6 +119,59 @@ struct JSONInputTests {
             output: #"{"k":{"$date":"2001-01-01T00:00:00Z"},"old":"1"}"#,
             input: "\u{FEFF}{\"k\": {\"$date\": \"2001-01-01T00:00:00Z\"}}\n"),
     ]
+
+    /// Numbers of every kind, and what programs write that hold numbers as `Double`.
+    private static let numbers =
+        #"{"big":9007199254740993,"dict":{"a":[1.0,2,{"b":3.0}]},"list":[1.0,2.0],"whole":2.0}"#
+    private static let doubles = #"{"big":9007199254740992,"dict":{"a":[1,2,{"b":3}]},"list":[1,2],"whole":2}"#
+
+    static let kept: [CommandCase] = [
+        .prints(
+            ["write", "--json", "a.b", numbers], ["import", "a.b", "-"], ["read", "--json", "a.b"], output: numbers,
+            input: doubles),
+        .prints(
+            ["write", "--json", "a.b", numbers], ["write", "--json", "a.b", doubles], ["read", "--json", "a.b"],
+            output: numbers),
+        .prints(
+            ["write", "--json", "a.b", numbers], ["write", "--json", "a.b", "list", "[1,3,2]"],
+            ["write", "--json", "a.b", "dict.a.2", #"{"b":3,"c":3}"#], ["write", "--json", "a.b", "whole", "2"],
+            ["read", "--json", "a.b"],
+            output: #"{"big":9007199254740993,"dict":{"a":[1.0,2,{"b":3.0,"c":3}]},"list":[1.0,3,2],"whole":2.0}"#),
+        CommandCase(
+            commands: [["write", "--json", "a.b", numbers], ["diff", "a.b", "-"]], input: doubles, output: ""),
+    ]
+
+    @Test("A number in JSON changes none that it equals as a double, at any depth", arguments: kept)
+    func keeping(_ row: CommandCase) throws { try row.check() }
+
+    @Test(
+        "A program that holds JSON's numbers as doubles changes only what it is asked to",
+        arguments: [
+            ("jq", "jq '.text = \"new\"'"),
+            (
+                "node",
+                "node -e 'let v = JSON.parse(require(\"fs\").readFileSync(0)); v.text = \"new\"; "
+                    + "console.log(JSON.stringify(v))'"
+            ),
+        ])
+    func pipeline(program: String, filter: String) throws {
+        guard Programs.isInstalled(program) else { return }
+        try AgentProcess.withAgent { agent in
+            #expect(try agent.defaults("write", "--json", "a.b", Self.numbers).status == 0)
+            let command = Programs.defaults
+            let outcome = try agent.shell("'\(command)' read --json a.b | \(filter) | '\(command)' import a.b -")
+            #expect(outcome.status == 0 && outcome.errors == "", "\(outcome.errors)")
+            let expected = Self.numbers.replacingOccurrences(of: #","whole""#, with: #","text":"new","whole""#)
+            #expect(try agent.defaults("read", "--json", "a.b").output == expected + "\n")
+        }
+    }
+
+    @Test("A 32-bit real is kept by the JSON that is printed for it")
+    func real32() {
+        let old: PropertyListValue = [.real32(0.1), .unsigned(.max), .boolean(true), .real(.nan)]
+        let new: PropertyListValue = [.real(0.1), .real(18_446_744_073_709_551_616), .integer(1), .real(.nan)]
+        #expect(new.keepingNumbers(of: old) == [.real32(0.1), .unsigned(.max), .integer(1), .real(.nan)])
+    }
 
     @Test("A JSON value is stored as the property list that it describes", arguments: written)
     func writing(_ row: CommandCase) throws { try row.check() }

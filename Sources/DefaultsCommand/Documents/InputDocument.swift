@@ -10,6 +10,7 @@ struct InputDocument {
     let name: String
     let value: PropertyListValue
     let format: PropertyListFormat
+    let isJSON: Bool
 
     /// Reads a file, or standard input for "-", within the size and depth limits of a domain's file.
     ///
@@ -20,11 +21,13 @@ struct InputDocument {
         let bytes = try InputFile.read(path)
         do throws(PropertyListError) {
             (value, format) = try PropertyListValue.read(bytes, limits: PropertyListLimits.domainFile)
+            isJSON = false
         } catch {
             guard JSONReader.isLikely(bytes) else { throw Failure("\(name): \(error)", .dataError) }
             do throws(Failure) {
                 // Like the binary format, our JSON distinguishes all types.
                 (value, format) = (try JSONReader.read(bytes, limits: PropertyListLimits.domainFile), .binary)
+                isJSON = true
             } catch {
                 throw Failure("\(name): \(error.message)", error.status)
             }

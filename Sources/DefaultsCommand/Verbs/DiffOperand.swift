@@ -9,6 +9,8 @@ struct DiffOperand {
     let values: DomainValues
     /// The format that limits how precisely the values can be compared; binary if nothing was lost.
     let format: PropertyListFormat
+    /// Whether the values are from JSON, whose numbers may have lost their type.
+    var isJSON = false
 
     /// Creates an operand of a domain's values.
     init(_ values: DomainValues) {
@@ -23,7 +25,7 @@ struct DiffOperand {
             guard DomainLocation.isPath(operand), let location = try? options.find(operand), location.directory == nil
             else {
                 let document = try InputDocument(Self.path(operand))
-                (values, format) = (try document.values(), document.format)
+                (values, format, isJSON) = (try document.values(), document.format, document.isJSON)
                 return
             }
             (values, format) = (try Self.values(of: location, options, backend), .binary)
@@ -59,10 +61,12 @@ struct DiffOperand {
     /// Returns the changes that turn these values into the other operand's.
     ///
     /// Two values count as equal if the format of either side can't tell them apart: XML drops fractions of a second,
-    /// and old-style text has only strings.
+    /// and old-style text has only strings. Programs that write JSON may not distinguish numbers of different types.
     func changes(to other: DiffOperand) -> [KeyChange] {
-        Set(values.keys).union(other.values.keys).sorted().compactMap { key in
-            let (old, new) = (values[key], other.values[key])
+        let olds = isJSON ? values.keepingNumbers(of: other.values) : values
+        let news = other.isJSON ? other.values.keepingNumbers(of: values) : other.values
+        return Set(olds.keys).union(news.keys).sorted().compactMap { key in
+            let (old, new) = (olds[key], news[key])
             let isSame =
                 PropertyListValue.areSame(old, new, readFrom: other.format)
                 || PropertyListValue.areSame(new, old, readFrom: format)

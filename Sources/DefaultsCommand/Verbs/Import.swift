@@ -9,7 +9,8 @@ struct Import: ParsableCommand {
         abstract: "Set the keys of a domain from a property list or JSON.",
         discussion: """
             The file may be XML, binary, old-style text, or JSON as `read --json` prints it. All its keys are set as \
-            one change; the domain's other keys stay as they are.
+            one change; the domain's other keys stay as they are. A number in JSON doesn't change one that it equals \
+            as a 64-bit real, because many programs write 2.0 as 2.
 
             EXAMPLES
               defaults import org.example.editor settings.plist
@@ -30,7 +31,8 @@ struct Import: ParsableCommand {
         // this.
         if force.isForced { try location.replaceDamage(of: domain) }
         let open = try location.open(target)
-        _ = try open.valuesToReplace()
-        try open.edit(values.mapValues { $0 })
+        let old = try open.valuesToReplace()
+        let new = document.isJSON ? values.keepingNumbers(of: old) : values
+        try open.edit(new.mapValues { $0 })
     }
 }

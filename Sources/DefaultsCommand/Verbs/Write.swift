@@ -24,6 +24,9 @@ struct Write: ParsableCommand {
             DATE is a day with an optional time and zone: 2019-02-19, "2019-02-19 10:10:10", 2019-02-19T10:10:10Z, \
             "2019-02-19 10:10:10 +0100". Without a zone, it is local time.
 
+            With --json, a number doesn't change one that it equals as a 64-bit real, because many programs write 2.0 \
+            as 2. To change only the type of a number, use -int or -float.
+
             A linked file, or one named by its path, is not replaced unless it is a property list. With --force, it is \
             replaced, and a backup copy is kept. The last good values that the agent has are saved with the edit.
 
@@ -48,22 +51,26 @@ struct Write: ParsableCommand {
     func run() throws {
         if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
         if force.isForced { try location.replaceDamage(of: domain) }
-        try Self.change(domain, WriteOperands(operands, reading: path.reading, isJSON: json), location)
+        try Self.change(domain, WriteOperands(operands, reading: path.reading, isJSON: json), location, isJSON: json)
     }
 
     /// Whether the words after the domain ask for help.
     static func isHelp(_ operands: [String]) -> Bool { operands == ["--help"] || operands == ["-h"] }
 
     /// Sets one key of a domain, or replaces all keys.
-    static func change(_ domain: String, _ operands: WriteOperands, _ location: some LocationChoice) throws {
+    static func change(
+        _ domain: String, _ operands: WriteOperands, _ location: some LocationChoice, isJSON: Bool = false
+    ) throws {
         let open = try location.open(domain)
         let values = try open.valuesToReplace()
         switch operands {
-        case .all(let values): try open.edit(values.mapValues { $0 }, replacesAll: true)
+        case .all(let all):
+            let new = isJSON ? all.keepingNumbers(of: values) : all
+            try open.edit(new.mapValues { $0 }, replacesAll: true)
         case .key(let key, let new):
             let found = try key.path(in: values)
             if case .set(let value) = new, found.steps.isEmpty {
-                try open.edit([found.key: value])
+                try open.edit([found.key: isJSON ? value.keepingNumbers(of: values[found.key]) : value])
                 if values[found.key] == nil, let parent = key.missingParent {
                     Failure.note(
                         "\(open.location.subject) has no \"\(parent)\", so a key named \"\(found.key)\" was created. "
@@ -72,7 +79,8 @@ struct Write: ParsableCommand {
             } else {
                 try open.change(from: values) { values in
                     try key.path(in: values).edit(in: values, of: open.location) { old throws(Failure) in
-                        try new.applied(to: old, key.text, of: open.location)
+                        let value = try new.applied(to: old, key.text, of: open.location)
+                        return isJSON ? value.keepingNumbers(of: old) : value
                     }
                 }
             }
