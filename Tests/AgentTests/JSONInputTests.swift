@@ -173,6 +173,28 @@ struct JSONInputTests {
         #expect(new.keepingNumbers(of: old) == [.real32(0.1), .unsigned(.max), .integer(1), .real(.nan)])
     }
 
+    private static let typed = #"{"a":1,"b":[1],"c":{"d":true},"e":{"$date":"2001-01-01T00:00:00Z"},"f":2.5,"s":"x"}"#
+    private static let report =
+        "The edit changed the type of 5 keys in the domain a.b: \"a\", \"b\", \"c\", \"e\" and 1 more. `read` prints "
+        + "numbers, dates and Booleans as strings; to keep types, use `read --json`."
+
+    @Test(
+        "Keys whose types an import or a whole domain changes are named",
+        arguments: [
+            (["import", "a.b", "-"], "{a=1;b=(1);c={d=1;};e=\"2001-01-01 00:00:00 +0000\";f=\"2.5\";s=y;}", report),
+            (["write", "a.b", "{a=1;b=(1);c={d=1;};e=x;f=\"2.5\";s=y;}"], "", report),
+            (
+                ["import", "a.b", "-"], #"{"a":"1","s":"y","new":1}"#,
+                "The edit changed the type of 1 key in the domain a.b: \"a\"."
+            ),
+            (["import", "a.b", "-"], #"{"a":2.5,"b":[1,"x"],"f":3,"s":"y"}"#, nil),
+        ] as [([String], String, String?)])
+    func types(command: [String], input: String, message: String?) throws {
+        var row = CommandCase(commands: [["write", "--json", "a.b", Self.typed], command], input: input)
+        row.errors = message.map { "defaults: \($0)\n" } ?? ""
+        try row.check()
+    }
+
     @Test("A JSON value is stored as the property list that it describes", arguments: written)
     func writing(_ row: CommandCase) throws { try row.check() }
 

@@ -12,6 +12,9 @@ struct Import: ParsableCommand {
             one change; the domain's other keys stay as they are. A number in JSON doesn't change one that it equals \
             as a 64-bit real, because many programs write 2.0 as 2.
 
+            A message names the keys whose type is changed. `read` prints numbers, dates and Booleans as strings, so \
+            import what `export` or `read --json` has printed instead.
+
             EXAMPLES
               defaults import org.example.editor settings.plist
               defaults export org.example.editor - | defaults import org.example.viewer -
@@ -34,5 +37,6 @@ struct Import: ParsableCommand {
         let old = try open.valuesToReplace()
         let new = document.isJSON ? values.keepingNumbers(of: old) : values
         try open.edit(new.mapValues { $0 })
+        open.noteTypes(of: new, replacing: old, isText: document.format == .oldStyle)
     }
 }

@@ -67,6 +67,7 @@ struct Write: ParsableCommand {
         case .all(let all):
             let new = isJSON ? all.keepingNumbers(of: values) : all
             try open.edit(new.mapValues { $0 }, replacesAll: true)
+            open.noteTypes(of: new, replacing: values, isText: !isJSON)
         case .key(let key, let new):
             let found = try key.path(in: values)
             if case .set(let value) = new, found.steps.isEmpty {
