@@ -253,6 +253,26 @@ struct DoctorObstacleTests {
         }
     }
 
+    @Test(
+        "A copy that a sync tool, a file manager or an editor has made is a warning, unless it may be a domain",
+        arguments: [
+            ("a.b.sync-conflict-20260101-120000-ABCDEFG", true), ("a.b (copy)", true), ("a.b (1)", true),
+            ("a.b (conflicted copy 2026-01-01)", true), ("x (Ada's conflicted copy 2026-01-01)", true),
+            ("a.b_conflict-20260101-120000", true), ("a.b~", true), ("a.b copy", true), ("Copy of a.b", true),
+            ("x (copy)", false), ("x~", false), ("a.b.c", false),
+        ])
+    func copies(name: String, isCopy: Bool) throws {
+        try AgentProcess.withPlace { place in
+            for file in ["a.b", name] { try RawFile.write("{}", to: place.path(file)) }
+            let report = try DoctorReport(DoctorReport.environment(place, DoctorReport.withoutSocket))
+            #expect(report.severity("files-copied") == (isCopy ? "warning" : nil), "\(report.text)")
+            if isCopy {
+                #expect(report.status == 1 && report.path("files-copied") == place.path(name))
+                #expect(report.remedy("files-copied").contains("`defaults diff`"))
+            }
+        }
+    }
+
     @Test("A full disk is a problem, and a nearly full one a warning", .enabled(if: SmallFileSystem.isAvailable))
     func fullDisk() throws {
         try AgentProcess.withPlace { root in

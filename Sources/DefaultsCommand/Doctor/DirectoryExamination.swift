@@ -18,6 +18,7 @@ struct DirectoryExamination {
     private var readable: [String] = []
     private var backups: [BackupFile.Reason: [String]] = [:]
     private var hidden: [String] = []
+    private var copies: [String] = []
 
     /// Examines a directory and its `ByHost` subdirectory.
     init(_ directory: PreferencesDirectory) {
@@ -25,10 +26,12 @@ struct DirectoryExamination {
         examine(directory)
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
-            for name in ((try? directory.names(in: subdirectory)) ?? []).sorted() {
+            let names = Set((try? directory.names(in: subdirectory)) ?? [])
+            for name in names.sorted() {
                 let file = "\(path)/\(prefix)\(name)"
                 if Domain(fileName: prefix + name) != nil {
                     examine(file: file)
+                    if CopiedFile.isOne(name, among: names) { copies.append(file) }
                 } else if let reason = BackupFile.reason(ofName: name) {
                     backups[reason, default: []].append(file)
                 } else if TemporaryFile(name: name) != nil {
@@ -115,8 +118,14 @@ struct DirectoryExamination {
         for (reason, files) in backups.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             findings += list(
                 .note, "backups-\(reason.rawValue)", files, "are kept as a backup (\(reason.rawValue))",
-                remedy: "Compare each with its domain, for example with `defaults diff`, and then remove it.")
+                remedy: Self.remedyForCopies)
         }
+        findings += list(
+            .warning, "files-copied", copies,
+            copies.count == 1
+                ? "looks like a copy made by a sync tool, a file manager or an editor, but is a domain"
+                : "look like copies made by a sync tool, a file manager or an editor, but are domains",
+            remedy: Self.remedyForCopies)
         if !agentRuns {
             findings += list(
                 .note, "saves-interrupted", hidden, "are left over from an interrupted save",
@@ -124,6 +133,9 @@ struct DirectoryExamination {
         }
         return findings
     }
+
+    private static let remedyForCopies =
+        "Compare each with its domain, for example with `defaults diff`, and then remove it."
 
     /// The maximum number of files that a finding names.
     private static let maximumNames = 3
@@ -145,5 +157,23 @@ struct DirectoryExamination {
                 severity, id, "\(count) in \(path) \(what): \(list).", remedy: remedy,
                 path: files.count == 1 ? first : path)
         ]
+    }
+}
+
+/// A copy of a domain's file whose name is a domain's, too.
+private enum CopiedFile {
+    /// Returns whether a file has the name of a conflicting copy, or that of a copy of another file.
+    static func isOne(_ file: String, among files: Set<String>) -> Bool {
+        let name = file.dropLast(".plist".count)
+        func isCopy(of original: Substring) -> Bool { files.contains("\(original).plist") }
+        // Syncthing and ownCloud: x.sync-conflict-20260101-120000-ABCDEFG, x_conflict-20260101-120000.
+        if name.contains(".sync-conflict-") || name.contains("_conflict-") { return true }
+        // Dropbox and Nextcloud: x (conflicted copy 2026-01-01). File managers: x (copy), x (1).
+        if name.last == ")", let start = name.ranges(of: " (").last {
+            return name[start.upperBound...].contains("conflict") || isCopy(of: name[..<start.lowerBound])
+        }
+        return name.last == "~" && isCopy(of: name.dropLast())
+            || name.hasSuffix(" copy") && isCopy(of: name.dropLast(" copy".count))
+            || name.hasPrefix("Copy of ") && isCopy(of: name.dropFirst("Copy of ".count))
     }
 }
