@@ -6,6 +6,8 @@ import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsCommand
+
 /// The verb `edit`, with scripts as editors.
 @Suite("The verb `edit`")
 struct EditTests {
@@ -70,6 +72,13 @@ struct EditTests {
     func new() throws {
         let result = try Self.edit("sed -i 's/{/{ k = <*R1>;/'", hasAgent: false, values: [:])
         #expect(result.outcome.status == 0 && result.values == ["k": 1.0])
+    }
+
+    @Test(
+        "Variables that are empty or have only blanks name no editor",
+        arguments: [("", "ed", "ed"), (" \t", "ed", "ed"), (" ", "  ", "vi"), ("ex", "ed", "ex")])
+    func blanks(visual: String, editor: String, expected: String) {
+        #expect(Editor(Environment(["VISUAL": visual, "EDITOR": editor])).command == expected)
     }
 
     @Test("An editor that changes nothing or fails leaves the file as it is")

@@ -8,7 +8,7 @@ struct Editor {
 
     /// Finds the editor.
     init(_ environment: Environment) {
-        command = environment["VISUAL"] ?? environment["EDITOR"] ?? "vi"
+        command = environment.command(named: "VISUAL") ?? environment.command(named: "EDITOR") ?? "vi"
     }
 
     /// Runs the editor on a file, and returns its exit status.
@@ -28,5 +28,12 @@ struct Editor {
                 signals.end(by: number)
             }
         }
+    }
+}
+
+extension Environment {
+    /// Returns a variable's value as a shell command; `nil` if it is unset or has only blanks.
+    func command(named name: String) -> String? {
+        self[name].flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
     }
 }

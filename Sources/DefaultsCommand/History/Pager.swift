@@ -24,8 +24,7 @@ enum Pager {
     }
 
     private static func start() -> UnsafeMutablePointer<FILE>? {
-        let environment = Environment.current
-        let program = environment["PAGER"] ?? "less"
+        let program = Environment.current.command(named: "PAGER") ?? "less"
         if program == "cat" { return nil }
         // As in git: quit if it fits on one screen, show colors, don't clear the screen.
         setenv("LESS", "FRX", 0)

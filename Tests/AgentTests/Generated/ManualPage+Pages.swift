@@ -100,6 +100,7 @@ extension ManualPage {
         The editor for
         .Cm edit ,
         a shell command.
+        A value that is empty or has only blanks counts as unset.
         .It Ev NO_COLOR , CLICOLOR_FORCE , FORCE_COLOR
         If the first is set, output has no colors.
         If one of the others is set to a value other than 0, output has colors even if it isn't a terminal.
