@@ -74,6 +74,20 @@ struct EditTests {
         #expect(result.outcome.status == 0 && result.values == ["k": 1.0])
     }
 
+    @Test("The text is kept if the editor ends at once, since it may still show the text in a window")
+    func atOnce() throws {
+        let result = try Self.edit("true", hasAgent: true)
+        #expect(
+            result.outcome.status == 0
+                && result.outcome.errors
+                    == "defaults: Nothing was changed in the domain a.b: the editor \"true\" ended at once. If it "
+                    + "opened the text in a window, make it wait until you close that, as in EDITOR='code --wait'. The "
+                    + "text is kept in <root>/t/defaults-X/a.b.plist.\n"
+        )
+        #expect(result.values == .dictionary(Self.values) && result.left == ["a.b.plist 600"])
+        #expect(Editor.mayNotHaveWaited(.milliseconds(1_500)) && !Editor.mayNotHaveWaited(.seconds(3)))
+    }
+
     @Test(
         "Variables that are empty or have only blanks name no editor",
         arguments: [("", "ed", "ed"), (" \t", "ed", "ed"), (" ", "  ", "vi"), ("ex", "ed", "ex")])
@@ -81,13 +95,8 @@ struct EditTests {
         #expect(Editor(Environment(["VISUAL": visual, "EDITOR": editor])).command == expected)
     }
 
-    @Test("An editor that changes nothing or fails leaves the file as it is")
-    func nothing() throws {
-        let unchanged = try Self.edit("true", hasAgent: true)
-        #expect(
-            unchanged.outcome.status == 0
-                && unchanged.outcome.errors == "defaults: Nothing was changed in the domain a.b.\n")
-        #expect(unchanged.values == .dictionary(Self.values) && unchanged.left == [])
+    @Test("An editor that fails leaves the file as it is")
+    func failing() throws {
         let failing = try Self.edit("sh -c 'exit 3'", hasAgent: true)
         #expect(failing.outcome.status == 69)
         #expect(

@@ -11,6 +11,11 @@ struct Editor {
         command = environment.command(named: "VISUAL") ?? environment.command(named: "EDITOR") ?? "vi"
     }
 
+    /// Returns whether an editor that ran for this time may have left the file open in a window.
+    ///
+    /// `code` and `subl`, for example, hand the file to a running instance, and end before the user sees it.
+    static func mayNotHaveWaited(_ time: Duration) -> Bool { time < .seconds(2) }
+
     /// Runs the editor on a file, and returns its exit status.
     ///
     /// While the editor runs, Ctrl-C and Ctrl-\ affect only the editor. Any other signal that ends this process is

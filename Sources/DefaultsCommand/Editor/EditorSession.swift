@@ -16,11 +16,16 @@ struct EditorSession {
         let text = try EditorText(before, title: "\(location.domain) in \(path)", isXML: isXML)
         let file = try PrivateFile(named: "\(location.domain.name).plist", text.bytes)
         do {
-            let changes = try edit(text, file)
-            if changes.isEmpty {
-                Failure.note("Nothing was changed in \(location.name).")
-            } else {
+            let (changes, time) = try edit(text, file)
+            if !changes.isEmpty {
                 try set(changes, before)
+            } else if Editor.mayNotHaveWaited(time) {
+                return Failure.note(
+                    "Nothing was changed in \(location.name): the editor \"\(Editor(.current).command)\" ended at "
+                        + "once. If it opened the text in a window, make it wait until you close that, as in "
+                        + "EDITOR='code --wait'. The text is kept in \(file.path).")
+            } else {
+                Failure.note("Nothing was changed in \(location.name).")
             }
         } catch {
             throw isKept(file, text) ? Self.adding("Your text is kept in \(file.path).", to: error) : error
@@ -28,17 +33,18 @@ struct EditorSession {
         file.remove()
     }
 
-    /// Runs the editor until the text can be parsed, and returns the changes.
-    private func edit(_ text: EditorText, _ file: PrivateFile) throws -> Difference {
+    /// Runs the editor until the text can be parsed, and returns the changes and how long it ran in the end.
+    private func edit(_ text: EditorText, _ file: PrivateFile) throws -> (Difference, Duration) {
         let editor = Editor(.current)
         while true {
+            let start = ContinuousClock.now
             let status = try editor.edit(file.path)
             guard status == 0 else {
                 throw Failure(
                     "The editor \"\(editor.command)\" exited with status \(status); nothing was changed.", .unavailable)
             }
             do throws(Failure) {
-                return try text.changes(in: file.read(), at: file.path)
+                return (try text.changes(in: file.read(), at: file.path), .now - start)
             } catch {
                 // Editing again helps only if the text can't be parsed, not if the file is gone.
                 guard error.status == .dataError else { throw error }

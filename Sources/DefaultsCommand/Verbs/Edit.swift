@@ -14,7 +14,7 @@ struct Edit: ParsableCommand {
             When you quit the editor, the keys that you added, changed or removed are saved as one change. Other keys \
             keep their current values. If another program changed a key that you changed, your value wins, and a \
             message says so. If the text can't be parsed, you can edit it again or quit; the text is then kept. If the \
-            editor fails, nothing is changed.
+            editor fails, nothing is changed. An editor that ends before you close its window needs an option to wait.
 
             EXAMPLES
               defaults edit org.example.editor
