@@ -4,17 +4,17 @@ import PropertyList
 
 /// A parser for moments in the past as people type them.
 ///
-/// It reads the time that has passed (`90s`, `10m`, `2h`, `3d`, `1w`), `today` and `yesterday` (when the day began), a
-/// time of day (`10:15`, the last time it was that time), and dates as in `TypedDate`. Local time, unless the text has
-/// a time zone.
+/// It reads the time that has passed (`10m`, `-10m`, `1 hour ago`, `1h 30min`), `now`, `today` and `yesterday` (when
+/// the day began), a time of day (`10:15`, the last time it was that time), and dates as in `TypedDate`. Local time,
+/// unless the text has a time zone. The words and units are those of `journalctl`.
 enum TypedTime {
     /// Reads a time; returns `nil` for other text.
     static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {
-        let text = text.hasSuffix(" ago") ? String(text.dropLast(4)) : text
+        if text == "now" { return now }
         let days: [String: Int32] = ["today": 0, "yesterday": 1]
         // Where summer time changes at midnight, a day may have two midnights, and begins with the first, or none.
         if let day = days[text] { return moments(daysAgo: day, now, (0, 0, 0)).map(\.time).min() }
-        if let passed = passed(text) {
+        if let passed = passed(text.hasPrefix("-") ? text.dropFirst() : text.dropLast(text.hasSuffix(" ago") ? 4 : 0)) {
             let (result, overflow) = now.nanoseconds.subtractingReportingOverflow(passed)
             return overflow ? nil : Timestamp(nanoseconds: result)
         }
@@ -31,15 +31,29 @@ enum TypedTime {
         return Timestamp(nanoseconds: Int64(seconds * 1_000) * 1_000_000)
     }
 
-    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
+    /// The units of time, in seconds; months and years have their average length.
+    private static let units: [(names: [String], seconds: Int64)] = [
+        (["s", "sec", "second", "seconds"], 1), (["m", "min", "minute", "minutes"], 60),
+        (["h", "hr", "hour", "hours"], 3_600), (["d", "day", "days"], 86_400), (["w", "week", "weeks"], 604_800),
+        (["M", "month", "months"], 2_629_800), (["y", "year", "years"], 31_557_600),
+    ]
 
-    /// Reads a time that has passed, in nanoseconds.
-    private static func passed(_ text: String) -> Int64? {
-        guard let unit = text.last.flatMap({ units[$0] }), text.dropLast().allSatisfy({ ("0"..."9").contains($0) }),
-            let number = Int64(text.dropLast())
-        else { return nil }
-        let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
-        return overflow || seconds > 9_000_000_000 ? nil : seconds * 1_000_000_000
+    /// Reads a time that has passed, numbers with units, in nanoseconds.
+    private static func passed(_ text: Substring) -> Int64? {
+        var rest = text
+        var seconds: Int64 = 0
+        repeat {
+            let digits = rest.prefix { ("0"..."9").contains($0) }
+            rest = rest[digits.endIndex...].drop { $0 == " " }
+            let name = rest.prefix { $0.isLetter }
+            rest = rest[name.endIndex...].drop { $0 == " " }
+            guard let unit = units.first(where: { $0.names.contains(String(name)) }), let number = Int64(digits),
+                number <= 9_000_000_000
+            else { return nil }
+            seconds += number * unit.seconds
+            guard seconds <= 9_000_000_000 else { return nil }
+        } while !rest.isEmpty
+        return seconds * 1_000_000_000
     }
 
     private static func timeOfDay(_ text: String) -> (hour: Int32, minute: Int32, second: Int32)? {
