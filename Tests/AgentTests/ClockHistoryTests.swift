@@ -46,6 +46,10 @@ struct ClockHistoryTests {
             #expect(latest.map { $0.prefix(2) } == ["4 "])
             let numbered = try Self.lines(agent, "log", "--since", "2")
             #expect(numbered.map { $0.prefix(2) } == ["4 ", "3 "])
+            let earlier = try Self.lines(agent, "log", "--since", "2h 30min", "--until", "1 hour ago")
+            #expect(earlier.map { $0.prefix(2) } == ["3 "])
+            let between = try Self.lines(agent, "log", "--since", "1", "--until", "3")
+            #expect(between.map { $0.prefix(2) } == ["3 ", "2 "])
         }
     }
 
@@ -56,6 +60,11 @@ struct ClockHistoryTests {
             #expect(changes.map { $0.split(separator: " ")[1] } == ["four", "two"])
             #expect(try agent.defaults("read", "org.a").output == "{\n    one = 1;\n    three = 1;\n}\n")
         }
+        try Self.withHistory { agent in
+            let changes = try Self.lines(agent, "undo", "--since", "1", "--until", "3")
+            #expect(changes.map { $0.split(separator: " ")[1] } == ["three", "two"])
+            #expect(try Self.lines(agent, "undo", "--until", "3").map { $0.split(separator: " ")[1] } == ["one"])
+        }
     }
 
     @Test("`read --at` shows the values after the newest change that isn't later than the time")
@@ -64,6 +73,8 @@ struct ClockHistoryTests {
             let values = try agent.defaults("read", "org.a", "--at", "1h").output
             #expect(values == "{\n    one = 1;\n    three = 1;\n    two = 1;\n}\n")
             #expect(try agent.defaults("diff", "org.a", "--since", "1h").output == "four  (none) → \"1\"\n")
+            let between = try agent.defaults("diff", "org.a", "--since", "1", "--until", "2").output
+            #expect(between == "two  (none) → \"1\"\n")
         }
     }
 }

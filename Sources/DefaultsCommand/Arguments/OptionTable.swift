@@ -57,6 +57,7 @@ enum OptionTable {
             Option(name: "--json", hasValue: false),
             Option(name: "--color", hasValue: true),
             Option(name: "--since", hasValue: true),
+            Option(name: "--until", hasValue: true),
         ]),
         Verb(names: ["edit"], domains: .one, isPassthrough: false, options: [
             Option(name: "--xml", hasValue: false),
@@ -79,6 +80,7 @@ enum OptionTable {
         Verb(names: ["log"], domains: .one, isPassthrough: false, options: [
             Option(name: "--by", hasValue: true),
             Option(name: "--since", hasValue: true),
+            Option(name: "--until", hasValue: true),
             Option(name: "-n", hasValue: true),
             Option(name: "--json", hasValue: false),
             Option(name: "--color", hasValue: true),
@@ -86,6 +88,7 @@ enum OptionTable {
         Verb(names: ["undo"], domains: .one, isPassthrough: false, options: [
             Option(name: "--last", hasValue: true),
             Option(name: "--since", hasValue: true),
+            Option(name: "--until", hasValue: true),
             Option(name: "--by", hasValue: true),
             Option(name: "--dry-run", hasValue: false),
             Option(name: "--color", hasValue: true),
@@ -93,6 +96,7 @@ enum OptionTable {
         Verb(names: ["redo"], domains: .one, isPassthrough: false, options: [
             Option(name: "--last", hasValue: true),
             Option(name: "--since", hasValue: true),
+            Option(name: "--until", hasValue: true),
             Option(name: "--by", hasValue: true),
             Option(name: "--dry-run", hasValue: false),
             Option(name: "--color", hasValue: true),

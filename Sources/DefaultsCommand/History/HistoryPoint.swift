@@ -22,8 +22,8 @@ enum HistoryPoint {
             self = .time(time)
         } else {
             throw ValidationError(
-                "Give a number from `defaults log`, or a time such as 10m, 2h, 3d, yesterday, 10:15 or "
-                    + "\"2026-11-24 10:15\".")
+                "Give a number from `defaults log`, a cursor, or a time such as 10m, \"2 hours ago\", yesterday, 10:15 "
+                    + "or \"2026-11-24 10:15\".")
         }
     }
 
@@ -64,6 +64,35 @@ enum HistoryPoint {
     /// Returns whether this is the position of a record.
     func names(_ record: LogRecord) -> Bool {
         record.revision == revision
+    }
+}
+
+/// The part of the history that a verb works on.
+struct HistoryRange: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only changes after this time, number or cursor.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
+    var since: HistoryPoint?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only changes until this time, number or cursor.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
+    var until: HistoryPoint?
+
+    /// Checks that positions are in the agent's log.
+    func check(_ history: HistoryReader) throws {
+        for point in [since, until] { try point?.check(history) }
+    }
+
+    /// Returns whether a record is in this part.
+    func contains(_ record: LogRecord) -> Bool {
+        !(since?.includes(record) ?? false) && until?.includes(record) ?? true
+    }
+
+    /// Returns whether a record, and all records before it, are too old.
+    func begins(after record: LogRecord) -> Bool {
+        since.map { $0.isPosition && $0.includes(record) } ?? false
     }
 }
 

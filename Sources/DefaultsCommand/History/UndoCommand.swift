@@ -11,8 +11,9 @@ struct UndoCommand {
     func run() throws {
         let filter = try options.filter()
         let (agent, history) = try location.openHistory(of: filter)
-        try (options.named ?? options.since)?.check(history)
-        var plan = try UndoPlan(agent, filter, isRedo ? .undos : options.since == nil ? .changes : .all)
+        try options.named?.check(history)
+        try options.range.check(history)
+        var plan = try UndoPlan(agent, filter, isRedo ? .undos : since == nil ? .changes : .all)
         let (found, end) = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())
         var isAnythingKept = false
@@ -38,7 +39,7 @@ struct UndoCommand {
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
         if let problem = plan.problem { Failure.note("\(problem)") }
-        if options.since != nil, plan.thinned.hasAny(after: end, filter) {
+        if since != nil, plan.thinned.hasAny(after: end, filter) {
             Failure.note("Not all changes since then are in the history; older ones have been thinned out.")
         }
         if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }
@@ -72,9 +73,9 @@ struct UndoCommand {
                 if named.includes(next.record) { break }
                 continue
             }
-            if let since = options.since, since.includes(next.record) {
-                end = max(end, last)
-                if since.isPosition { break }
+            if !options.range.contains(next.record) {
+                if since?.includes(next.record) ?? false { end = max(end, last) }
+                if options.range.begins(after: next.record) { break }
                 continue
             }
             if named != nil { try check(next) }
@@ -90,7 +91,7 @@ struct UndoCommand {
             if counts { found.insert(next.first) }
             try plan.take(candidate)
         }
-        return (found.count, options.since?.revision ?? end)
+        return (found.count, since?.revision ?? end)
     }
 
     /// Checks that a change set that the user has named can be taken back.
@@ -117,8 +118,10 @@ struct UndoCommand {
     /// Returns the maximum number of change sets to take back.
     private var limit: Int {
         if let last = options.last { return last }
-        return options.since == nil ? 1 : .max
+        return since == nil ? 1 : .max
     }
+
+    private var since: HistoryPoint? { options.range.since }
 
     private var nothing: String {
         if options.named != nil {
@@ -133,10 +136,7 @@ struct UndoOptions: ParsableArguments {
     @Option(
         parsing: .unconditional, help: ArgumentHelp("Undo or redo this many change sets.", valueName: "count"))
     var last: Int?
-    @Option(
-        help: ArgumentHelp("Undo or redo everything after this time or number.", valueName: "time"),
-        transform: HistoryPoint.init(typed:))
-    var since: HistoryPoint?
+    @OptionGroup var range: HistoryRange
     @OptionGroup var program: ProgramOption
     @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
     @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
@@ -147,9 +147,9 @@ struct UndoOptions: ParsableArguments {
     @Argument(help: "Keys, or patterns of keys (default: all keys).", completion: Candidates.key)
     var keys: [String] = []
 
-    /// The change set that the first operand names; `nil` if it names a domain, as always with --last and --since.
+    /// The change set that the first operand names; `nil` if it names a domain, as always with the options.
     var named: HistoryPoint? {
-        last == nil && since == nil ? domain.flatMap(HistoryPoint.init(position:)) : nil
+        last == nil && range.since == nil && range.until == nil ? domain.flatMap(HistoryPoint.init(position:)) : nil
     }
 
     /// Returns the filter of domains and keys; after a number, the next operand is the domain.
@@ -159,7 +159,7 @@ struct UndoOptions: ParsableArguments {
 
     func validate() throws {
         if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
-        if last != nil, since != nil { throw ValidationError("Use only one of --last and --since.") }
+        if last != nil, range.since != nil { throw ValidationError("Use only one of --last and --since.") }
     }
 }
 

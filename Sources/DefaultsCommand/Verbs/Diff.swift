@@ -12,6 +12,8 @@ struct Diff: ParsableCommand {
             value in the second. (none) means that the key is missing. --json prints one object: "changes" is a list \
             of objects with "key", "kind" (added, changed or removed), "old" and "new".
 
+            With --since, the domain's values at that time are compared with those now, or at the time of --until.
+
             An operand that contains "/" or ends with ".plist" is a file, a property list in any format; - is standard \
             input. The exit status is 0 if both are the same, 1 if they differ, and greater than 1 if they can't be \
             compared.
@@ -19,7 +21,7 @@ struct Diff: ParsableCommand {
             EXAMPLES
               defaults diff org.example.editor org.example.editor-beta
               defaults diff org.example.editor ~/backup/org.example.editor.plist
-              defaults diff org.example.editor --since yesterday
+              defaults diff org.example.editor --since yesterday --until 1h
               ssh elsewhere cat editor.plist | defaults diff org.example.editor -
             """)
 
@@ -29,14 +31,11 @@ struct Diff: ParsableCommand {
     var color: ColorChoice = .auto
     @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
     @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String?
-    @Option(
-        help: ArgumentHelp(
-            "Compare the domain at this time, or number of `defaults log`, with now.", valueName: "time"),
-        transform: HistoryPoint.init(typed:))
-    var since: HistoryPoint?
+    @OptionGroup var range: HistoryRange
 
     func validate() throws {
-        guard (second == nil) != (since == nil) else {
+        if range.until != nil, range.since == nil { throw ValidationError("--until needs --since.") }
+        guard (second == nil) != (range.since == nil) else {
             throw ValidationError("Give either a second domain or file, or --since with a time.")
         }
     }
@@ -50,12 +49,16 @@ struct Diff: ParsableCommand {
         }
         let changes: [KeyChange]
         var isUncertain = false
-        if let since {
+        if let since = range.since {
             let open = try location.open(first)
-            let domain = try PastDomain(open, at: since, location)
-            isUncertain = domain.report()
-            let past = DiffOperand(domain.values)
-            changes = past.changes(to: DiffOperand(try open.valuesIfAny("Comparing its last good values.")))
+            func values(at point: HistoryPoint) throws -> DomainValues {
+                let domain = try PastDomain(open, at: point, location)
+                isUncertain = domain.report() || isUncertain
+                return domain.values
+            }
+            let old = DiffOperand(try values(at: since))
+            let new = try range.until.map(values) ?? open.valuesIfAny("Comparing its last good values.")
+            changes = old.changes(to: DiffOperand(new))
         } else {
             let old = try DiffOperand(first, location, opened)
             changes = old.changes(to: try DiffOperand(second ?? "", location, opened))

@@ -12,7 +12,8 @@ struct Log: ParsableCommand {
             arrow, new value, and the program that changed it. On a terminal, the output goes through $PAGER. \
             `defaults undo` takes such a number. Domains and keys may be patterns with * and ?.
 
-            --since takes a time or a number: 10m, 2h, 3d, today, yesterday, 10:15, 2026-11-24, "2026-11-24 10:15".
+            --since and --until take a number, a cursor or a time: 10m, "2 hours ago", today, yesterday, 10:15, \
+            2026-11-24, "2026-11-24 10:15".
 
             For a command, the caller follows: "for setup.sh" is the script that ran it, unless the variable \
             DEFAULTS_ORIGIN names something else. "file" is a program that wrote the file itself. To see which one, \
@@ -31,10 +32,7 @@ struct Log: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var program: ProgramOption
-    @Option(
-        help: ArgumentHelp("Only changes after this time or number.", valueName: "time"),
-        transform: HistoryPoint.init(typed:))
-    var since: HistoryPoint?
+    @OptionGroup var range: HistoryRange
     @Option(
         name: .customShort("n"), parsing: .unconditional,
         help: ArgumentHelp("Show at most this many change sets.", valueName: "count"))
@@ -50,15 +48,13 @@ struct Log: ParsableCommand {
 
     func run() throws {
         var (_, history) = try location.openHistory(of: try scope.filter())
-        try since?.check(history)
+        try range.check(history)
         let style = ChangeText(isColored: color.isColored())
         var shown = 0
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {
-                if let since, since.includes(record) {
-                    if since.isPosition { return nil }
-                    continue
-                }
+                if range.begins(after: record) { return nil }
+                if !range.contains(record) { continue }
                 if let changeSet = record.changeSet {
                     if !program.includes(changeSet) { continue }
                 } else if program.program != nil {

@@ -32,7 +32,8 @@ struct Read: ParsableCommand {
     @OptionGroup var path: KeyPathOption
     @Flag(help: "Print the values that an app of that name finds in all layers.") var effective = false
     @Option(
-        help: ArgumentHelp("Print the values at this time or number of `defaults log`.", valueName: "time"),
+        parsing: .unconditional,
+        help: ArgumentHelp("Print the values at this time, number or cursor.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var at: HistoryPoint?
     @Argument(

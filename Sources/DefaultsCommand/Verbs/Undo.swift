@@ -10,10 +10,10 @@ struct Undo: ParsableCommand {
         abstract: "Undo earlier changes.",
         discussion: """
             Undoes the last change set, the one with a number from `defaults log`, the last few (--last), or all \
-            since a time (--since), undos and redos included. Several change sets are undone together, in one edit \
-            for each domain, which a single redo reverses. Keys that have changed again since are listed, and keep \
-            their values. Without a domain or a number, the agent's own settings stay as they are. The exit status is \
-            1 if any key keeps its value, or if there is nothing to undo.
+            since a time (--since), undos and redos included. With --until, newer ones are left alone. Several change \
+            sets are undone together, in one edit for each domain, which a single redo reverses. Keys that have \
+            changed again since are listed, and keep their values. Without a domain or a number, the agent's own \
+            settings stay as they are. The exit status is 1 if any key keeps its value, or if there is nothing to undo.
 
             EXAMPLES
               defaults undo
