@@ -53,6 +53,14 @@ struct ClockHistoryTests {
         }
     }
 
+    @Test("`tail --since` shows every change after a time")
+    func tail() throws {
+        try Self.withHistory { agent in
+            let lines = try Self.lines(agent, "tail", "--since", "1h", "--timeout", "0.2")
+            #expect(lines.map { $0.split(separator: " ")[2] } == ["two", "three", "four"])
+        }
+    }
+
     @Test("`undo --since` takes back every change after a time, and leaves the others")
     func undo() throws {
         try Self.withHistory { agent in

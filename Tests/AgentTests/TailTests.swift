@@ -315,7 +315,8 @@ struct TailTests {
 
     // MARK: Start
 
-    @Test("`--since` resumes after a cursor, rejects invalid ones, and shows a gap for one of another log")
+    @Test(
+        "`--since` resumes after a cursor, a number or a time, rejects others, and shows a gap for one of another log")
     func since() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -323,10 +324,22 @@ struct TailTests {
             let later = try agent.defaults("tail", "--since", "\(epoch):2", "--timeout", "0.2").output
             #expect(later.split(separator: "\n").count == 1 && later.contains("c.d size"))
 
-            for text in ["yesterday", "", "12", "\(epoch):", "\(epoch):-1", "\(epoch):99999999999999999999"] {
+            #expect(try agent.defaults("tail", "--since", "2", "--timeout", "0.2").output == later)
+            let every = try agent.defaults("tail", "--since", "0", "--timeout", "0.2").output
+            #expect(every.hasSuffix(later) && every != later)
+            for text in ["yesterday", "-1h", "1 hour ago"] {
+                let all = try agent.defaults("tail", "--since", text, "--timeout", "0.2").output
+                #expect(all == every, "\(all)")
+            }
+            #expect(try agent.defaults("tail", "--since", "now", "--timeout", "0.2").output == "")
+            #expect(try agent.defaults("tail", "--since", "12", "--timeout", "0.2").status == 1)
+
+            for text in ["noon", "", "\(epoch):", "\(epoch):-1", "\(epoch):99999999999999999999"] {
                 let outcome = try agent.defaults("tail", "--since", text, "--timeout", "0.2")
                 #expect(outcome.status == 64 && outcome.output == "")
-                #expect(outcome.errors.contains("isn't a cursor") && outcome.errors.split(separator: "\n").count == 1)
+                #expect(
+                    outcome.errors.contains("Give a number from `defaults log`, a cursor, or a time")
+                        && outcome.errors.split(separator: "\n").count == 1)
             }
 
             for text in ["0000000000000001:7", "\(epoch):99"] {

@@ -65,6 +65,21 @@ enum HistoryPoint {
     func names(_ record: LogRecord) -> Bool {
         record.revision == revision
     }
+
+    /// Returns the cursor after which an agent's stream has everything that comes after this point.
+    ///
+    /// After a time, the stream may have earlier changes, too, if the clock was set back.
+    func cursor(in agent: AgentConnection) throws -> Cursor {
+        if case .cursor(let cursor) = self { return cursor }
+        var history = try HistoryReader(agent, SubscriptionFilter())
+        try check(history)
+        if let revision { return Cursor(epoch: history.end.epoch, revision: revision) }
+        var first = history.end.revision + 1
+        while let record = try history.next() {
+            if !includes(record) { first = min(first, record.revision) }
+        }
+        return Cursor(epoch: history.end.epoch, revision: first - 1)
+    }
 }
 
 /// The part of the history that a verb works on.

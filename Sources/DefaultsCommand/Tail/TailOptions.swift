@@ -6,8 +6,10 @@ struct TailOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Option(help: ArgumentHelp("Start after this cursor.", valueName: "cursor"))
-    var since: String?
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Start after this time, number or cursor.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
+    var since: HistoryPoint?
 
     @Option(
         help: ArgumentHelp(

@@ -33,14 +33,14 @@ struct TailSession {
     /// Shows changes until the count is reached, the timeout expires, or the output is closed.
     mutating func run() throws {
         if let problem = address.problem { throw problem }
-        cursor = try options.since.map { text throws(DefaultsError) in try Cursor(text) }
-        if let kept = try options.cursorFile.map({ try CursorFile(path: $0).read() }) { cursor = kept ?? cursor }
+        cursor = try options.cursorFile.flatMap { try CursorFile(path: $0).read() }
         var isAgain = false
         while let agent = try connect(again: isAgain) {
-            do throws(DefaultsError) {
+            do {
+                if cursor == nil { cursor = try options.since?.cursor(in: agent) }
                 try follow(agent)
                 return
-            } catch {
+            } catch let error as DefaultsError {
                 // The agent is being upgraded or replaced, so an agent will be available again soon.
                 guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
                 Failure.note("\(error) Reconnecting.")

@@ -15,6 +15,9 @@ struct Tail: ParsableCommand {
             With --exec, a shell command runs once for each change set, one at a time. It receives the change as JSON \
             on standard input and in environment variables.
 
+            --since takes a number or a cursor of `defaults log`, or a time such as 10m or yesterday. Only the last \
+            changes can be shown in this way; `defaults log` also shows older ones.
+
             See `man defaults-tail` for the JSON objects, the environment variables and the handling of signals.
 
             EXAMPLES
