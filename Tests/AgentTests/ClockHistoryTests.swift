@@ -53,11 +53,15 @@ struct ClockHistoryTests {
         }
     }
 
-    @Test("`tail --since` shows every change after a time")
+    @Test("`tail --since` shows every change after a time, `record --since` makes a profile of them")
     func tail() throws {
         try Self.withHistory { agent in
             let lines = try Self.lines(agent, "tail", "--since", "1h", "--timeout", "0.2")
             #expect(lines.map { $0.split(separator: " ")[2] } == ["two", "three", "four"])
+            let commands = try Self.lines(agent, "record", "--since", "1h", "--commands")
+            #expect(commands == ["defaults write org.a four -string 1", "defaults write org.a two -string 1"])
+            let until = try Self.lines(agent, "record", "--since", "1", "--until", "3", "--commands")
+            #expect(until == ["defaults write org.a three -string 1", "defaults write org.a two -string 1"])
         }
     }
 

@@ -48,6 +48,56 @@ struct RecordTests {
         return values
     }
 
+    @Test("`record --since` has the net changes, without keys that have their former value again")
+    func since() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "org.a", "{kept = 1; back = 1; gone = 1; changed = 1;}")
+            let start = try agent.connect().welcome.cursor
+            try agent.defaults("write", "org.a", "back", "2")
+            try agent.defaults("write", "org.a", "changed", "2")
+            try agent.defaults("delete", "org.a", "gone")
+            try agent.defaults("write", "org.b", "new", "x")
+            try agent.defaults("write", "org.a", "back", "1")
+            try agent.defaults("write", "org.a", "changed", "3")
+            let lines = "defaults write org.a changed -string 3\ndefaults delete org.a gone\n"
+            for since in ["\(start)", "\(start.revision)"] {
+                let all = try agent.defaults("record", "--commands", "--since", since)
+                #expect(all.output == lines + "defaults write org.b new -string x\n" && all.errors == "")
+                #expect(try agent.defaults("record", "--commands", "--since", since, "org.a").output == lines)
+            }
+            #expect(try agent.defaults("record", "--since", "now").status == 1)
+            #expect(try agent.defaults("record", "--since", "1h", "--for", "nobody").status == 1)
+            #expect(try agent.defaults("record", "--since", "1h", "--all").status == 64)
+            #expect(try agent.defaults("record", "--until", "1h").status == 64)
+        }
+    }
+
+    @Test("`record --all` has all values that the user has set, also without an agent", arguments: [true, false])
+    func all(_ hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: environment)
+            }
+            #expect(try defaults("record", "--all").status == 1)
+            _ = try defaults("write", "org.a", "{list = (1); text = x;}")
+            _ = try defaults("-host", "H", "write", "org.b", "n", "-int", "1")
+            let outcome = try defaults("record", "--all")
+            #expect(outcome.status == 0 && outcome.errors == "", "\(outcome.errors)")
+            #expect(
+                try PropertyListValue(parsing: Array(outcome.output.utf8)) == [
+                    "Domains": [
+                        ["Domain": "org.a", "Set": ["list": ["1"], "text": "x"]],
+                        ["Domain": "org.b", "Host": "H", "Set": ["n": 1]],
+                    ]
+                ])
+            let commands = try defaults("record", "--all", "--commands", "org.b").output
+            #expect(commands == "defaults -host H write org.b n -int 1\n")
+        }
+    }
+
     @Test(
         "The recorded commands make the recorded state, for every key and value, wherever they are run",
         arguments: 1...4 as ClosedRange<UInt64>)

@@ -103,6 +103,9 @@ enum OptionTable {
         ]),
         Verb(names: ["record"], domains: .several, isPassthrough: false, options: [
             Option(name: "--for", hasValue: true),
+            Option(name: "--since", hasValue: true),
+            Option(name: "--until", hasValue: true),
+            Option(name: "--all", hasValue: false),
             Option(name: "--commands", hasValue: false),
         ]),
         Verb(names: ["apply"], domains: .none, isPassthrough: false, options: [

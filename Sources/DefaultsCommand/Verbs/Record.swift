@@ -9,35 +9,107 @@ import PropertyList
 struct Record: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Record changes until interrupted, and print them as a profile.",
+        abstract: "Record changes, and print them as a profile.",
         discussion: """
             Collects changes until you press Ctrl-C, and then prints a profile: a property list with the last value \
             of each key that has changed. `defaults apply` makes the same changes elsewhere. With --commands, it \
             prints a shell script instead: `defaults write` and `defaults delete` lines, and, if there are values that \
             arguments can't express, a profile for `defaults apply`.
 
+            With --since, it prints what has changed since a time at once. Keys that have their value from then again \
+            are left out. With --all, it prints all values that you have set.
+
             EXAMPLES
               defaults record > dark.plist
               defaults record --for editor 'org.example.*' > editor.plist
-              defaults record --commands org.example.editor
+              defaults record --since 10m --commands org.example.editor
+              defaults record --all > everything.plist
             """)
 
     @OptionGroup var location: LocationOptions
     @Option(name: .customLong("for"), help: ArgumentHelp("Only changes by this program.", valueName: "program"))
     var program: String?
+    @OptionGroup var range: HistoryRange
+    @Flag(help: "Print the profile of all values that you have set.") var all = false
     @Flag(help: "Print commands instead of a profile.") var commands = false
     @Argument(help: "Domains, or patterns of names (default: all domains).", completion: Candidates.domain)
     var domains: [String] = []
 
+    func validate() throws {
+        if all, range.since != nil || program != nil {
+            throw ValidationError("Don't combine --all with --since or --for.")
+        }
+        if range.until != nil, range.since == nil { throw ValidationError("--until needs --since.") }
+    }
+
     func run() throws {
-        let filters = try domains.map { try SubscriptionFilter.named($0, []).domains }
+        let filter = SubscriptionFilter(
+            domains: try domains.map { try SubscriptionFilter.named($0, []).domains }.flatMap(\.self))
+        let profile = try all ? present(filter) : range.since == nil ? recorded(filter) : past(filter)
+        if profile.edits.isEmpty { throw Failure(all ? "There are no values." : "Nothing has changed.", .notFound) }
+        if commands { return try StandardOutput.write(try profile.commands()) }
+        // XML can't represent some characters.
+        let bytes = try (try? profile.value.write(as: .xml)) ?? profile.value.write(as: .binary)
+        try StandardOutput.write(bytes)
+    }
+
+    private var option: ProgramOption {
+        var option = ProgramOption()
+        option.program = program
+        return option
+    }
+
+    /// Returns the profile of all values of the user's domains.
+    private func present(_ filter: SubscriptionFilter) throws -> Profile {
+        var profile = Profile()
+        for snapshot in try location.open().snapshots().compactMap({ filter($0) }) {
+            if let damage = snapshot.damage {
+                let use = snapshot.values.isEmpty ? "It is left out." : "The profile has its last good values."
+                Failure.note("\(damage) \(use)")
+            }
+            if !snapshot.values.isEmpty { profile.edits[snapshot.domain] = snapshot.values.mapValues { $0 } }
+        }
+        return profile
+    }
+
+    /// Returns the profile of the net changes in the history.
+    private func past(_ filter: SubscriptionFilter) throws -> Profile {
+        var (_, history) = try location.openHistory(of: filter)
+        try range.check(history)
+        var net: [Domain: [String: KeyChange]] = [:]
+        var end = range.since?.revision ?? 0
+        var hasUnknown = false
+        while let record = try history.next(), !range.begins(after: record) {
+            if range.since?.includes(record) ?? false { end = max(end, record.revision) }
+            guard range.contains(record), record.domain.user == .current else { continue }
+            if case .unknown = record.event { hasUnknown = true }
+            guard let changeSet = record.changeSet, option.includes(changeSet) else { continue }
+            for change in changeSet.changes {
+                let last = net[record.domain]?[change.key] ?? change
+                net[record.domain, default: [:]][change.key] = KeyChange(
+                    key: change.key, old: change.old, new: last.new)
+            }
+        }
+        if let problem = history.problem { Failure.note("\(problem)") }
+        if hasUnknown || history.thinned.hasAny(after: end, filter) {
+            Failure.note("Not all changes since then are in the history; the profile may be incomplete.")
+        }
+        var profile = Profile()
+        for (domain, changes) in net {
+            let edit = changes.filter { $1.old != $1.new }.mapValues(\.new)
+            if !edit.isEmpty { profile.edits[domain] = edit }
+        }
+        return profile
+    }
+
+    /// Records changes until the user interrupts the process.
+    private func recorded(_ filter: SubscriptionFilter) throws -> Profile {
         guard let agent = try location.open() as? AgentConnection else {
             throw Failure("`record` needs an agent. Start one with `defaultsd`.", .unavailable)
         }
         let interruption = try Interruption()
-        _ = try agent.subscribe(.now, filter: SubscriptionFilter(domains: filters.flatMap(\.self)), mode: .everything)
-        var option = ProgramOption()
-        option.program = program
+        _ = try agent.subscribe(.now, filter: filter, mode: .everything)
+        let option = option
         var profile = Profile()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
         do throws(DefaultsError) {
@@ -64,11 +136,7 @@ struct Record: ParsableCommand {
             if profile.edits.isEmpty { throw error }
             Failure.note("\(error) These are the changes up to then.")
         }
-        if profile.edits.isEmpty { throw Failure("Nothing has changed.", .notFound) }
-        if commands { return try StandardOutput.write(try profile.commands()) }
-        // XML can't represent some characters.
-        let bytes = try (try? profile.value.write(as: .xml)) ?? profile.value.write(as: .binary)
-        try StandardOutput.write(bytes)
+        return profile
     }
 }
 
