@@ -205,7 +205,7 @@ _defaults() {
 
 _defaults_read() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --json --raw --key-path --effective --version -h --help)
+    non_repeating_flags=(-currentHost --json --raw --key-path --literal-key --effective --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app --plist --at)
     __defaults_offer_flags_options 2
@@ -251,7 +251,7 @@ _defaults_read() {
 
 _defaults_read-type() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --key-path --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --literal-key --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 2
@@ -290,7 +290,7 @@ _defaults_read-type() {
 
 _defaults_write() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --key-path --force --json --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --literal-key --force --json --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options -1
@@ -368,7 +368,7 @@ _defaults_rename() {
 
 _defaults_delete() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --key-path --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --literal-key --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 2
@@ -608,7 +608,7 @@ _defaults_diff() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --color --since)
+    non_repeating_options=(--directory --socket -host -app --color --since --until)
     __defaults_offer_flags_options 2
 
     # Offer option value completions
@@ -633,6 +633,9 @@ _defaults_diff() {
         return
         ;;
     '--since')
+        return
+        ;;
+    '--until')
         return
         ;;
     esac
@@ -795,7 +798,7 @@ _defaults_log() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --by --since -n --color)
+    non_repeating_options=(--directory --socket -host -app --by --since --until -n --color)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -819,6 +822,9 @@ _defaults_log() {
         return
         ;;
     '--since')
+        return
+        ;;
+    '--until')
         return
         ;;
     '-n')
@@ -847,7 +853,7 @@ _defaults_undo() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --dry-run --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --last --since --by --color)
+    non_repeating_options=(--directory --socket -host -app --last --since --until --by --color)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -871,6 +877,9 @@ _defaults_undo() {
         return
         ;;
     '--since')
+        return
+        ;;
+    '--until')
         return
         ;;
     '--by')
@@ -899,7 +908,7 @@ _defaults_redo() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --dry-run --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --last --since --by --color)
+    non_repeating_options=(--directory --socket -host -app --last --since --until --by --color)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -923,6 +932,9 @@ _defaults_redo() {
         return
         ;;
     '--since')
+        return
+        ;;
+    '--until')
         return
         ;;
     '--by')
@@ -949,9 +961,9 @@ _defaults_redo() {
 
 _defaults_record() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --commands --version -h --help)
+    non_repeating_flags=(-currentHost --all --commands --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --for)
+    non_repeating_options=(--directory --socket -host -app --for --since --until)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -972,6 +984,12 @@ _defaults_record() {
         return
         ;;
     '--for')
+        return
+        ;;
+    '--since')
+        return
+        ;;
+    '--until')
         return
         ;;
     esac
