@@ -28,7 +28,7 @@ struct LostSaveTests {
             let isFirst = agent.connections.load(ordering: .relaxed) == 1
             let message: Message
             switch request.request {
-            case .read(let domain):
+            case .read(let domain, _):
                 let values: DomainValues = isFirst ? ["key": "before"] : next
                 message = .values(DomainSnapshot(domain: domain, values: values, cursor: ScriptedAgent.cursor(1)))
             case .edit:

@@ -60,9 +60,9 @@ struct RunningAgent {
         guard let file = ProgramFile(ofProcess: pid) else { return nil }
         self.pid = pid
         (program, isReplaced) = (file.path, file.isReplaced)
-        arguments = Self.texts("/proc/\(pid)/cmdline")
-        origin = Origin(arguments: arguments, cgroup: Self.text("/proc/\(pid)/cgroup"))
-        isReplaceable = Self.handlesReplacement(Self.text("/proc/\(pid)/status"))
+        arguments = ProcessText.list("/proc/\(pid)/cmdline")
+        origin = Origin(arguments: arguments, cgroup: ProcessText.of("/proc/\(pid)/cgroup"))
+        isReplaceable = Self.handlesReplacement(ProcessText.of("/proc/\(pid)/status"))
     }
 
     /// Returns every process of this user whose program is named `defaultsd`.
@@ -110,7 +110,7 @@ struct RunningAgent {
         let target = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         func absolute(_ path: String) -> String { Path.isAbsolute(path) ? path : "\(target ?? "")/\(path)" }
         var variables: [String: String] = [:]
-        for entry in Self.texts("/proc/\(pid)/environ") {
+        for entry in ProcessText.list("/proc/\(pid)/environ") {
             guard let equals = entry.firstIndex(of: "=") else { continue }
             let (name, value) = (String(entry[..<equals]), String(entry[entry.index(after: equals)...]))
             let isPath = ["DEFAULTS_DIRECTORY", "DEFAULTSD_SOCKET"].contains(name) && !value.isEmpty
@@ -122,17 +122,6 @@ struct RunningAgent {
             directory: Self.option("--directory", in: arguments).map(absolute),
             socket: Self.option("--socket", in: arguments).map(absolute), environment: environment)
         return (location.directory, location.address?.socketPath)
-    }
-
-    /// Returns the texts in a file of `/proc`, each of which ends with a zero.
-    static func texts(_ path: String) -> [String] {
-        text(path).split(separator: "\0", omittingEmptySubsequences: true).map(String.init)
-    }
-
-    /// Returns the text of a file in `/proc`; empty if it can't be read.
-    static func text(_ path: String) -> String {
-        let bytes = try? FileDescriptor(opening: path, O_RDONLY).read(upTo: 1 << 18)
-        return String(decoding: bytes ?? [], as: UTF8.self)
     }
 }
 

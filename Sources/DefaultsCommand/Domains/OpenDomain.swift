@@ -69,9 +69,9 @@ struct OpenDomain {
     /// The sentence after the report of a damaged file that an edit may replace.
     static let replacement = "If it is replaced, a backup copy is kept beside it."
 
-    /// Returns the values that an edit may replace, possibly none, and reports a damaged file.
-    func valuesToReplace() throws(DefaultsError) -> DomainValues {
-        let snapshot = try backend.snapshot(of: domain)
+    /// Returns the values that an edit may replace, of some keys or all, possibly none, and reports a damaged file.
+    func valuesToReplace(of keys: [String]? = nil) throws(DefaultsError) -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain, keys: keys)
         if let damage = snapshot.damage { Failure.note("\(damage) \(Self.replacement)") }
         return snapshot.values
     }
@@ -89,16 +89,19 @@ struct OpenDomain {
     ///
     /// - Parameters:
     ///   - values: The values in effect, read immediately before the call.
+    ///   - keys: The keys of the values that `make` needs; `nil` for all.
     ///   - make: Creates an edit from the values. It is called again with newer values if another program changed them
     ///     first.
     /// - Throws: The error of `make`, in which case nothing is changed; or an error if the edit can't be applied or
     ///   saved.
-    func change(from values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite) throws {
-        try save { try commit(values, make) }
+    func change(
+        from values: DomainValues, of keys: [String]? = nil, _ make: (DomainValues) throws -> ConditionalWrite
+    ) throws {
+        try save { try commit(values, keys, make) }
     }
 
     private func commit(
-        _ values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite
+        _ values: DomainValues, _ keys: [String]?, _ make: (DomainValues) throws -> ConditionalWrite
     ) throws -> MadeEdit {
         var values = values
         var backoff = Backoff(
@@ -117,7 +120,7 @@ struct OpenDomain {
                     "Other programs keep changing \(location.name). Nothing was changed; try again.",
                     .temporaryFailure)
             }
-            values = try backend.snapshot(of: domain).values
+            values = try backend.snapshot(of: domain, keys: keys).values
         }
     }
 }

@@ -4,8 +4,8 @@ import PropertyList
 extension Profile {
     /// A shell script that makes the same edits.
     ///
-    /// Each edit is a line with `defaults write` or `defaults delete`. The edits that no arguments express exactly, such
-    /// as those of long values and of text with NULs, are a profile at the end of the script.
+    /// Each edit is a line with `defaults write` or `defaults delete`. The edits that no arguments express exactly,
+    /// such as those of long values and of text with NULs, are a profile at the end of the script.
     func commands() throws -> String {
         var script = ""
         var rest = Profile()

@@ -1,3 +1,4 @@
+import DefaultsClient
 package import DefaultsCore
 import PropertyList
 
@@ -60,6 +61,17 @@ package struct KeyText {
         return ValuePath(key: components[0], steps: components.dropFirst())
     }
 
+    /// The keys that decide what the text stands for: the text itself, and each part before a dot.
+    var candidates: [String] {
+        if reading == .literal { return [text] }
+        let components = Self.components(text).components
+        // Longer paths are refused.
+        return [text]
+            + components.indices.prefix(Self.maximumComponents).map {
+                components[...$0].joined(separator: ".")
+            }
+    }
+
     /// Checks that the text doesn't stand for a key and, once that key is deleted, for a value inside another key.
     ///
     /// Otherwise, the same command would delete first the one and then the other.
@@ -108,5 +120,18 @@ package struct KeyText {
             }
         }
         return (components + [String(component)], hasEscapes)
+    }
+}
+
+extension OpenDomain {
+    /// Returns the values in effect that decide what a key stands for, or all values if there is no such key.
+    func values(
+        for key: KeyText, _ use: String? = "The last good values follow.", _ consequence: String = ""
+    ) throws -> DomainValues {
+        let found = try backend.snapshot(of: domain, keys: key.candidates)
+        guard found.damage == nil, let path = try? key.path(in: found.values), found.values[path.key] != nil else {
+            return try values(use, consequence)
+        }
+        return found.values
     }
 }

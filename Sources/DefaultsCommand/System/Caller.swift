@@ -45,7 +45,7 @@ enum Caller {
 
     /// The service that this process belongs to.
     private static var service: String? {
-        let unit = RunningAgent.text("/proc/self/cgroup").split(separator: "\n").last
+        let unit = ProcessText.of("/proc/self/cgroup").split(separator: "\n").last
             .map { Path.lastName(of: String($0)) }
         guard let unit, unit.hasSuffix(".service"), !unit.hasPrefix("user@") else { return nil }
         return unit
@@ -63,7 +63,7 @@ private struct RunningProcess {
 
     init?(_ pid: pid_t) {
         // The name, in parentheses, may contain anything.
-        let status = RunningAgent.text("/proc/\(pid)/stat")
+        let status = ProcessText.of("/proc/\(pid)/stat")
         guard let start = status.firstIndex(of: "("), let end = status.lastIndex(of: ")") else { return nil }
         // The state, the parent, the process group, the session and the terminal.
         let fields = status[end...].split(separator: " ").dropFirst().prefix(5).map { Int32($0) ?? 0 }
@@ -78,13 +78,27 @@ private struct RunningProcess {
 
     /// The path of the script that the process runs: the first argument that isn't an option, if it is a file.
     var script: String? {
-        let arguments = RunningAgent.texts("/proc/\(pid)/cmdline").dropFirst()
+        let arguments = ProcessText.list("/proc/\(pid)/cmdline").dropFirst()
         guard let argument = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
         let directory = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         let relative = argument.hasPrefix("./") ? String(argument.dropFirst(2)) : argument
         let path = Path.isAbsolute(argument) ? argument : "\(directory ?? "")/\(relative)"
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? path : nil
+    }
+}
+
+/// The contents of files in `/proc`.
+enum ProcessText {
+    /// Returns a file's text; empty if it can't be read.
+    static func of(_ path: String) -> String {
+        let bytes = try? FileDescriptor(opening: path, O_RDONLY).read(upTo: 1 << 18)
+        return String(decoding: bytes ?? [], as: UTF8.self)
+    }
+
+    /// Returns the texts in a file, each of which ends with a zero.
+    static func list(_ path: String) -> [String] {
+        of(path).split(separator: "\0", omittingEmptySubsequences: true).map(String.init)
     }
 }
 

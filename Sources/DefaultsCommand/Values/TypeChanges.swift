@@ -37,12 +37,10 @@ extension OpenDomain {
     func noteTypes(of new: DomainValues, replacing old: DomainValues, isText: Bool) {
         let keys = new.keysOfOtherTypes(than: old)
         if keys.isEmpty { return }
-        let maximum = 4
-        let more = keys.count > maximum ? " and \(keys.count - maximum) more" : ""
         let remedy =
             isText ? " `read` prints numbers, dates and Booleans as strings; to keep types, use `read --json`." : ""
         Failure.note(
             "The edit changed the type of \(keys.count == 1 ? "1 key" : "\(keys.count) keys") in \(location.name): "
-                + keys.prefix(maximum).map { "\"\($0)\"" }.joined(separator: ", ") + "\(more).\(remedy)")
+                + "\(ChangeText.list(keys)).\(remedy)")
     }
 }

@@ -29,10 +29,12 @@ struct Delete: ParsableCommand {
     func run() throws {
         let open = try location.open(domain)
         let consequence = "; nothing is deleted"
-        let values = try open.values(OpenDomain.replacement, consequence)
-        guard let key else { return try open.edit([:], replacesAll: true) }
-        try open.change(from: values) { values in
-            let key = path.key(key)
+        guard let key = key.map(path.key) else {
+            _ = try open.values(OpenDomain.replacement, consequence)
+            return try open.edit([:], replacesAll: true)
+        }
+        let values = try open.values(for: key, OpenDomain.replacement, consequence)
+        try open.change(from: values, of: key.candidates) { values in
             try key.checkForDeletion(in: values, of: open.location)
             let found = try key.path(in: values)
             _ = try found.value(in: values, of: open.location, consequence)

@@ -70,8 +70,10 @@ struct Read: ParsableCommand {
         isEffective: Bool = false
     ) throws {
         let open = try location.open(domain)
-        let values = try isEffective ? open.effectiveValues() : open.values()
-        guard let key else { return try output.show(.dictionary(values)) }
+        guard let key else {
+            return try output.show(.dictionary(isEffective ? open.effectiveValues() : open.values()))
+        }
+        let values = try isEffective ? open.effectiveValues() : open.values(for: key)
         try output.show(try key.path(in: values).value(in: values, of: open.location))
     }
 

@@ -24,8 +24,9 @@ struct ReadType: ParsableCommand {
 
     func run() throws {
         let open = try location.open(domain)
-        let values = try open.values()
-        let value = try path.key(key).path(in: values).value(in: values, of: open.location)
+        let key = path.key(key)
+        let values = try open.values(for: key)
+        let value = try key.path(in: values).value(in: values, of: open.location)
         try StandardOutput.write("Type is \(value.typeName)\n")
     }
 }

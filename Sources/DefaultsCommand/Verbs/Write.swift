@@ -62,13 +62,14 @@ struct Write: ParsableCommand {
         _ domain: String, _ operands: WriteOperands, _ location: some LocationChoice, isJSON: Bool = false
     ) throws {
         let open = try location.open(domain)
-        let values = try open.valuesToReplace()
         switch operands {
         case .all(let all):
+            let values = try open.valuesToReplace()
             let new = isJSON ? all.keepingNumbers(of: values) : all
             try open.edit(new.mapValues { $0 }, replacesAll: true)
             open.noteTypes(of: new, replacing: values, isText: !isJSON)
         case .key(let key, let new):
+            let values = try open.valuesToReplace(of: key.candidates)
             let found = try key.path(in: values)
             if case .set(let value) = new, found.steps.isEmpty {
                 try open.edit([found.key: isJSON ? value.keepingNumbers(of: values[found.key]) : value])
@@ -78,7 +79,7 @@ struct Write: ParsableCommand {
                             + "To set a value inside \"\(parent)\", put --key-path before the domain.")
                 }
             } else {
-                try open.change(from: values) { values in
+                try open.change(from: values, of: key.candidates) { values in
                     try key.path(in: values).edit(in: values, of: open.location) { old throws(Failure) in
                         let value = try new.applied(to: old, key.text, of: open.location)
                         return isJSON ? value.keepingNumbers(of: old) : value

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 import PropertyList
 import Testing
 

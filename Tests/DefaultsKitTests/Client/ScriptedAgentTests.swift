@@ -92,7 +92,7 @@ struct ScriptedAgentTests {
             case .unsubscribe(let stream):
                 if stream == state.stream { state.stream = nil }
                 send(.unsubscribed, to: number)
-            case .read(let domain):
+            case .read(let domain, _):
                 let snapshot = DomainSnapshot(domain: domain, values: state.values[domain] ?? [:], cursor: cursor)
                 send(.values(snapshot), to: number)
             case .edit(let request):
