@@ -3,9 +3,9 @@ package import PropertyList
 
 /// A reader for the JSON that `read --json` writes, and for any other JSON that a property list can hold.
 ///
-/// Numbers without a fraction or an exponent are integers; others are reals. An object whose only key is `$data`,
-/// `$date`, `$uid` or `$real` represents a value that JSON has no type for; see `JSONText`. A property list has no
-/// null.
+/// Numbers without a fraction or an exponent are integers, if 64 bits can hold them; others are reals. An object whose
+/// only key is `$data`, `$date`, `$uid` or `$real` represents a value that JSON has no type for; see `JSONText`. A
+/// property list has no null.
 package struct JSONReader {
     private let bytes: [UInt8]
     private let limits: PropertyListLimits
@@ -132,6 +132,10 @@ package struct JSONReader {
         if digits.allSatisfy(\.isNumber) {
             if let integer = Int64(word) { return .integer(integer) }
             if let integer = UInt64(word) { return .unsigned(integer) }
+            // Programs that hold numbers as doubles write 1e20 with all its zeros, after up to 17 other digits.
+            if digits.reversed().drop(while: { $0 == "0" }).count <= 17, let real = Double(word), real.isFinite {
+                return .real(real)
+            }
             throw problem("the number \(word) doesn't fit in 64 bits", at: start)
         }
         guard let real = Double(word), digits.allSatisfy({ $0.isNumber || "eE.+-".contains($0) }) else {
