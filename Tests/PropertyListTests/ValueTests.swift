@@ -7,7 +7,9 @@ struct ValueTests {
     func equality() {
         let distinct: [PropertyListValue] = [
             0, 1, false, true, 0.0, .real(-0.0), 1.0, .real32(0), .real32(1), .real(.nan), .real32(.nan), "", "1",
-            .data([]), .data([1]), [], [0], [:], ["a": 1], .uid(0), .uid(1), "é", "e\u{301}", .unsigned(.max),
+            .data([]), .data([1]), [], [0], [:], ["a": 1], ["\u{E9}": 1], ["e\u{301}": 1], [["\u{E9}": 1]],
+            [["e\u{301}": 1]], ["\u{E9}": 1, "a": 1], ["e\u{301}": 1, "a": 1], .uid(0), .uid(1), "é", "e\u{301}",
+            .unsigned(.max),
             .integer(.max), .date(PropertyListDate(secondsSinceReferenceDate: 0)),
             .date(PropertyListDate(secondsSinceReferenceDate: .nan)),
         ]

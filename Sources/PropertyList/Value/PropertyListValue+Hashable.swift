@@ -4,14 +4,26 @@ extension PropertyListValue: Hashable {
     /// Reals compare by bit pattern: a NaN equals itself, and `0.0` differs from `-0.0`. A number never equals a
     /// Boolean, a whole number never equals a real, and a 32-bit real never equals a 64-bit one. `unsigned` equals
     /// `integer` if both hold the same number. Strings compare by Unicode scalar, as `NSString` does, so that storing a
-    /// decomposed "é" over a composed one counts as a change.
+    /// decomposed "é" over a composed one counts as a change. So do the keys of dictionaries.
     public static func == (first: PropertyListValue, second: PropertyListValue) -> Bool {
         // Only the recursive cases are here, so that the stack frame stays small and the deepest tree fits a thread's
         // small stack.
         switch (first, second) {
         case (.array(let first), .array(let second)): first == second
-        case (.dictionary(let first), .dictionary(let second)): first == second
+        case (.dictionary(let first), .dictionary(let second)): first == second && haveSameSpelling(first, second)
         default: areEqualScalars(first, second)
+        }
+    }
+
+    /// Returns whether the keys of equal dictionaries also have the same scalars.
+    private static func haveSameSpelling(
+        _ first: [String: PropertyListValue], _ second: [String: PropertyListValue]
+    ) -> Bool {
+        first.keys.allSatisfy { key in
+            // In the usual case, nothing is looked up.
+            if key.utf8Span.isKnownASCII { return true }
+            guard let index = second.index(forKey: key) else { return false }
+            return key.hasSameScalars(as: second.keys[index])
         }
     }
 

@@ -3,8 +3,8 @@
 /// A property list is a tree of these values. The type is a plain value: copies are independent, and any thread may
 /// use any copy.
 ///
-/// Equality is exact (see `==`), so a comparison shows whether anything has changed. Dictionary keys are Swift strings:
-/// two canonically equivalent keys are one key.
+/// Equality is exact (see `==`), so a comparison shows whether anything has changed. Dictionary keys are Swift strings,
+/// so a dictionary has only one of two canonically equivalent keys.
 ///
 /// ```swift
 /// let (settings, format) = try PropertyListValue.read(bytes)

@@ -91,6 +91,19 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("An edit that changes only the normalization of a nested key is saved")
+    func nestedNormalization() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = { \"e\u{301}\" = 1; }; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            fixture.edit(store, ["a": ["\u{E9}": "1"]])
+            try store.save(fixture.domain)
+            let text = String(decoding: try RawFile.read(fixture.path), as: UTF8.self)
+            #expect(text.unicodeScalars.contains("\u{E9}") && !text.unicodeScalars.contains("\u{301}"), "\(text)")
+        }
+    }
+
     @Test("A file with keys that differ only in normalization is read, and copied before edits replace it")
     func equivalentKeys() throws {
         try withStoreFixture { fixture in
