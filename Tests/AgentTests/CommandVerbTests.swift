@@ -149,13 +149,5 @@ struct CommandVerbTests {
             try RawFile.write("{k = 1;}", to: place.path("e\u{301}"))
             try RawFile.write("{k = 2;}", to: place.path("\u{E9}"))
         }
-        try CommandCase(
-            commands: [["read"]], status: 65,
-            output: "{\n    \"Apple Global Domain\" =     {\n        k = 1;\n    };\n}\n",
-            errors: "defaults: \(left("Apple Global Domain"))\n"
-        ).check { place in
-            try RawFile.write("{k = 1;}", to: place.path(".GlobalPreferences"))
-            try RawFile.write("{k = 2;}", to: place.path("Apple Global Domain"))
-        }
     }
 }

@@ -2,8 +2,8 @@ import DefaultsCore
 
 /// The conversion of Apple's argument syntax into the form that the parser accepts.
 package enum Arguments {
-    /// Apple's names for the global domain that look like options or contain spaces.
-    private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
+    /// The options that name the global domain.
+    private static let globalDomain = ["-g", "-globalDomain"]
     /// The options of `LocationOptions` that take a value; they may appear anywhere before the domain.
     private static let locationOptionNames = ["--directory", "--socket", "-host"]
     /// The options of `KeyPathOption`, which may precede the verb.

@@ -29,10 +29,8 @@ package struct DomainLocation: Hashable {
         guard Self.isPath(argument) else {
             // An empty name is most likely an unset variable in a script. The initializer throws.
             if argument.isEmpty { _ = try DomainName(argument) }
-            // Apple's tool prints the global domain under this name. Any other text names the same domain as in a
-            // program.
-            let isGlobal = argument == "Apple Global Domain"
-            let domain = Domain(isGlobal ? .global : DomainName(escaping: argument), host: host)
+            // Any text names the same domain as in a program.
+            let domain = Domain(DomainName(escaping: argument), host: host)
             // A name that looks like a file's is probably a mistake, unless the domain exists.
             let isNew = access(preferences.path(of: domain), F_OK) != 0
             if isNew, argument.hasSuffix(".plist") || Path.hasSeparator(argument) && Self.isFile(argument) {

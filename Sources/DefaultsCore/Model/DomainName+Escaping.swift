@@ -1,11 +1,10 @@
 extension DomainName {
     /// Creates a domain name from any text, such as a generated name for a suite.
     ///
-    /// A valid name stays as it is; `.GlobalPreferences`, the name of the global domain's file, means the global
-    /// domain. In any other text, each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A result
-    /// that is too long is truncated and ends in "%-" and the text's hash. Empty text becomes "%", like the text "%"
-    /// itself. Otherwise, different invalid texts get different names, and escaping an escaped name returns it
-    /// unchanged.
+    /// A valid name stays as it is, except that all names of the global domain give the same one. In any other text,
+    /// each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A result that is too long is cut off
+    /// and ends in "%-" and the text's hash. Empty text becomes "%", like the text "%" itself. Otherwise, different
+    /// invalid texts get different names, and escaping an escaped name returns it unchanged.
     ///
     /// ```swift
     /// DomainName(escaping: "MyTests/FileTests.swift")  // MyTests%2FFileTests.swift
@@ -15,9 +14,7 @@ extension DomainName {
     ///   - text: The text to turn into a name.
     ///   - isReserved: Whether to escape the text even if it is a valid name, because that name has another meaning.
     package init(escaping text: String, isReserved: Bool = false) {
-        if text == ".GlobalPreferences" {
-            self = .global
-        } else if !isReserved, let name = try? DomainName(text) {
+        if !isReserved, let name = try? DomainName(text) {
             self = name
         } else {
             self.init(unchecked: Self.escaped(text, isReserved: isReserved))

@@ -20,6 +20,10 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// The global domain, which every app reads; its file is `.GlobalPreferences.plist`.
     package static let global = DomainName(unchecked: "NSGlobalDomain")
 
+    /// The other names of the global domain: the heading in the output of Apple's `defaults`, which Apple's library
+    /// accepts as well; CFPreferences' name; and the name of the file.
+    private static let globalSpellings = ["Apple Global Domain", "kCFPreferencesAnyApplication", ".GlobalPreferences"]
+
     /// Creates a name from text that is known to be valid.
     init(unchecked name: String) {
         description = name
@@ -30,8 +34,12 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Creates a name from text, after validation.
     ///
-    /// The error states the rule that the text breaks.
+    /// All names of the global domain give the same one. The error states the rule that the text breaks.
     package init(_ name: String) throws(DefaultsError) {
+        if Self.globalSpellings.contains(name) {
+            self = .global
+            return
+        }
         if let rule = Self.ruleBroken(by: name) {
             throw DefaultsError(.invalidDomainName, "\(Self.quoted(name)) isn't a valid domain name: \(rule).")
         }

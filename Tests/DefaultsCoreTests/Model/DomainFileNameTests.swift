@@ -29,7 +29,8 @@ struct DomainFileNameTests {
             "", ".plist", "x", "x.plist~", "x.plist.damaged-1", "x.PLIST", ".hidden.plist", "NSGlobalDomain.plist",
             "Sub/x.plist", "ByHost/x.plist", "ByHost/.AB.plist", "ByHost/x..plist", "ByHost/x.a_b.plist", "ByHost/",
             "ByHost/NSGlobalDomain.AB.plist", ".defaultsd.1.00.00.00.plist", "ByHost.plist/x", "../x.plist",
-            "\(String(repeating: "x", count: 201)).plist",
+            "\(String(repeating: "x", count: 201)).plist", "Apple Global Domain.plist",
+            "kCFPreferencesAnyApplication.plist",
         ])
     func others(fileName: String) {
         #expect(Domain(fileName: fileName) == nil)

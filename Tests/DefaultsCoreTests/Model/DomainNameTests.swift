@@ -25,7 +25,6 @@ struct DomainNameTests {
             ("a\0b", "\"a\u{FFFD}b\" isn't a valid domain name: a name can't contain NUL."),
             (".", "\".\" isn't a valid domain name: a name can't begin with \".\"."),
             ("..", "\"..\" isn't a valid domain name: a name can't begin with \".\"."),
-            (".GlobalPreferences", "\".GlobalPreferences\" isn't a valid domain name: a name can't begin with \".\"."),
             (".\u{301}x", "\".\u{301}x\" isn't a valid domain name: a name can't begin with \".\"."),
             (
                 String(repeating: "x", count: 201),

@@ -14,6 +14,7 @@ struct EscapedNameTests {
             ("..", "%2E."),
             ("../x", "%2E.%2Fx"), ("a\0b", "a%00b"), ("50%/a", "50%25%2Fa"), ("/\u{301}x", "%2F\u{301}x"),
             (".GlobalPreferences", "NSGlobalDomain"), ("NSGlobalDomain", "NSGlobalDomain"),
+            ("Apple Global Domain", "NSGlobalDomain"), ("kCFPreferencesAnyApplication", "NSGlobalDomain"),
         ])
     func table(text: String, name: String) {
         #expect(Array(DomainName(escaping: text).description.utf8) == Array(name.utf8))

@@ -130,12 +130,14 @@ struct PeersTests {
         #expect(defaults.dictionaryRepresentation()[key] as? Int == 1)
     }
 
-    @Test("The global domain is saved where every program reads it")
-    func globalDomain() throws {
+    @Test(
+        "The global domain, in each of its spellings, is saved where every program reads it",
+        arguments: ["NSGlobalDomain", "Apple Global Domain", "kCFPreferencesAnyApplication", ".GlobalPreferences"])
+    func globalDomain(name: String) throws {
         try ScratchPlace.with { place in
             let client = try place.client()
             defer { client.close() }
-            let global = try #require(UserDefaults(suiteName: "NSGlobalDomain", in: client))
+            let global = try #require(UserDefaults(suiteName: name, in: client))
             let application = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(application.object(forKey: "key") == nil)
             global.set("everywhere", forKey: "key")
@@ -143,7 +145,9 @@ struct PeersTests {
             #expect(global.synchronize())
             let stored = try place.read("\(place.preferences)/.GlobalPreferences.plist")
             #expect(stored == ["key": "everywhere"])
-            #expect(RawFile.exists("\(place.preferences)/NSGlobalDomain.plist") == false)
+            #expect(RawFile.exists("\(place.preferences)/\(name).plist") == (name == ".GlobalPreferences"))
+            #expect(application.persistentDomain(forName: name)?["key"] as? String == "everywhere")
+            #expect(try application.domain(name).keys == ["key"])
         }
     }
 
