@@ -91,8 +91,10 @@ extension UserDefaults {
     }
 
     /// Returns whether the administrator forces a key's value in a domain.
+    ///
+    /// The name is that of a suite, as in `UserDefaults(suiteName:)`.
     public func objectIsForced(forKey key: String, inDomain domain: String) -> Bool {
-        guard let name = try? DomainName(domain) else { return false }
-        return client.currentValues(of: .managed(name))[key] != nil
+        guard let suite = try? resolveSuite(named: domain) else { return false }
+        return suite.client.currentValues(of: .managed(suite.name))[key] != nil
     }
 }

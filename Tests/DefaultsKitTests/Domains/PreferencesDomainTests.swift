@@ -87,7 +87,9 @@ struct PreferencesDomainTests {
     @Test("A managed domain's values are forced", .enabled(if: geteuid() == 0))
     func managed() throws {
         try ScratchPlace.with { place in
-            try place.write(["key": "forced"], to: "\(place.managed)/app.plist")
+            for name in ["app", "a%2Fb", ".GlobalPreferences"] {
+                try place.write(["key": "forced"], to: "\(place.managed)/\(name).plist")
+            }
             let client = try place.client()
             defer { client.close() }
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
@@ -100,7 +102,11 @@ struct PreferencesDomainTests {
             let managed = try defaults.domain("app", user: .managed)
             #expect(managed.values == ["key": "forced"])
             let listed = try defaults.domains(user: .managed)
-            #expect(listed == [managed])
+            #expect(listed.map(\.name) == ["NSGlobalDomain", "a%2Fb", "app"] && listed.contains(managed))
+            // Any text names the same domain as in `UserDefaults(suiteName:)`.
+            for name in ["a/b", "a%2Fb", "NSGlobalDomain", "Apple Global Domain"] {
+                #expect(defaults.objectIsForced(forKey: "key", inDomain: name), "\(name)")
+            }
         }
     }
 
