@@ -26,6 +26,21 @@ struct OpenFilesTests {
         }
     }
 
+    private static let canUnmount =
+        (try? Programs.run("/usr/bin/unshare", ["--mount", "/bin/sh", "-c", "umount -l /proc"]).status) == 0
+
+    @Test("An agent without /proc says so, and doesn't blame the limit of open files", .enabled(if: canUnmount))
+    func withoutProc() throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.run(
+                "/usr/bin/unshare", ["--mount", "/bin/sh", "-c", "umount -l /proc; exec \(Programs.defaultsd)"],
+                environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("/proc") && outcome.errors.contains("ount it"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("ulimit"), "\(outcome.errors)")
+        }
+    }
+
     @Test("The agent raises its soft limit of open files to the hard limit")
     func raised() throws {
         try AgentProcess.withPlace { place in

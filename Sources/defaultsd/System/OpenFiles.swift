@@ -16,12 +16,17 @@ enum OpenFiles {
     /// The soft limit that programs start with is low because of `select`. In the agent, only libinotifytools uses
     /// `select`, and its descriptor is one of the first.
     ///
-    /// - Throws: A `DefaultsError` if the limit is too low.
+    /// - Throws: A `DefaultsError` if the limit is too low, or if there is no `/proc`, which lists the open files.
     static func prepare() throws(DefaultsError) {
         var limits = rlimit()
         guard getrlimit(resource, &limits) == 0 else { return }
         limits.rlim_cur = limits.rlim_max
         setrlimit(resource, &limits)
+        guard access(directory, F_OK) == 0 else {
+            throw DefaultsError(
+                .agentUnavailable, errno: errno,
+                "The agent needs \(directory) to know its open files. Mount it with `mount -t proc proc /proc`")
+        }
         let (limit, inUse) = (limit, inUse(below: limit))
         // Both numbers include standard input, output and error.
         guard limit - inUse >= minimum - 3 else {
@@ -53,7 +58,7 @@ enum OpenFiles {
 
     /// The descriptors of all open files; empty if they can't be listed.
     static var numbers: Set<Int32> {
-        guard let listing = try? DirectoryListing("/proc/self/fd") else { return [] }
+        guard let listing = try? DirectoryListing(directory) else { return [] }
         var numbers: Set<Int32> = []
         while let entry = try? listing.next() {
             if let number = entry.name.flatMap({ Int32($0) }) { numbers.insert(number) }
@@ -61,5 +66,6 @@ enum OpenFiles {
         return numbers.subtracting([listing.descriptor])
     }
 
+    private static let directory = "/proc/self/fd"
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 }
