@@ -50,17 +50,22 @@ enum NumberPrefix {
 
     /// Returns whether the text begins with one of `tTyY`, or with a whole number other than zero.
     static func isTrue(_ text: String) -> Bool {
-        switch text.unicodeScalars.first(where: { !$0.properties.isWhitespace }) {
+        switch text.unicodeScalars.first(where: { !isSpace($0) }) {
         case "t", "T", "y", "Y": true
         default: integer(text) != 0
         }
     }
 
     private static func split(_ text: String) -> (isNegative: Bool, rest: Substring.UTF8View) {
-        var rest = text.unicodeScalars.drop(while: \.properties.isWhitespace)
+        var rest = text.unicodeScalars.drop(while: isSpace)
         let sign = rest.first
-        if sign == "+" || sign == "-" { rest = rest.dropFirst().drop(while: \.properties.isWhitespace) }
+        if sign == "+" || sign == "-" { rest = rest.dropFirst().drop(while: isSpace) }
         return (sign == "-", Substring(rest).utf8)
+    }
+
+    /// Returns whether a scalar is whitespace or the zero-width space, which Foundation counts as whitespace.
+    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar == "\u{200B}"
     }
 
     private static func digit(_ byte: UInt8) -> Int? {

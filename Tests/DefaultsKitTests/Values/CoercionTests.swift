@@ -84,7 +84,7 @@ struct CoercionTests {
         "00012",
         "00", "-0", "tt", "T", "t", "y", "Y", "yes", "YES", "Yup", "true", "on", "off", "NO", "no", "false", " y",
         "\u{FEFF}1",
-        "01", "0.5", "1e3x", "12 cm",
+        "01", "0.5", "1e3x", "12 cm", "\u{200B}1", "-\u{200B} 1", "1\u{200B}2", "\u{2060}1", "\u{1680}1", "\u{180E}1",
     ]
 
     @Test("A number in a string is read as NSString reads it", arguments: texts)
@@ -110,6 +110,12 @@ struct CoercionTests {
         // The scanner of corelibs skips space between the zeros and the rest. integerValue returns 0 for this text.
         #expect(NSString("0 1").boolValue)
         #expect(!PropertyListValue.string("0 1").coercedBool)
+        // In corelibs, a real without an Int is the smallest one. Here, it is the nearest Int, and 0 for NaN.
+        let reals = [(Double.nan, 0), (.infinity, .max), (-.infinity, .min), (1e300, .max), (-1e300, .min)]
+        for (number, integer) in reals as [(Double, Int)] {
+            #expect(NSNumber(value: number).intValue == .min)
+            #expect(PropertyListValue.real(number).coercedInteger == integer)
+        }
         // In corelibs, an NSNumber of 0.5 is false. Here, any number except zero is true.
         #expect(PropertyListValue.real(0.5).coercedBool)
     }
