@@ -59,7 +59,8 @@ extension UserDefaults {
     ///
     /// Searches include the argument and registration domains and, if they are in use, the language domains. A volatile
     /// domain with the name of a language replaces that language's values until it is removed. Volatile domains with
-    /// other names aren't searched.
+    /// other names aren't searched. With the name `registrationDomain`, it replaces all values that were registered, as
+    /// on a Mac, whereas `register(defaults:)` adds to them.
     public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
         let values = Self.stored(domain)
         let old = client.volatile(domainName, of: list) ?? [:]
