@@ -66,6 +66,7 @@ struct ArchivedValueTests {
     func unreadable() throws {
         for (value, reason) in [
             (PropertyListValue.integer(5), "its value is not data"), (.data([1, 2]), "it is not a keyed archive"),
+            (.data([4, 11] + Array("streamtyped".utf8)), "it is a sequential archive, written by NSArchiver"),
             (try PropertyListValue(archiving: NSDate()), "NSDate is not one of the requested classes"),
         ] {
             let error = #expect(throws: DefaultsProblem.self) { try value.unarchivedObject(of: NSArray.self) }

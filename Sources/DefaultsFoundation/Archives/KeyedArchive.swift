@@ -23,6 +23,9 @@ struct KeyedArchive {
 
     /// Reads an archive.
     init(_ bytes: [UInt8]) throws(ArchiveFailure) {
+        if bytes.dropFirst(2).starts(with: "streamtyped".utf8) {
+            throw ArchiveFailure("it is a sequential archive, written by NSArchiver, which isn't supported")
+        }
         guard bytes.starts(with: "bplist".utf8),
             case .dictionary(let archive)? = try? PropertyListValue(parsing: bytes),
             archive["$archiver"] == "NSKeyedArchiver", archive["$version"] == 100_000,
