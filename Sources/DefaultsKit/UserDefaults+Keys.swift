@@ -20,10 +20,10 @@ extension UserDefaults {
     /// other processes. They are notified in a task, after the change, and possibly twice if the value was read less
     /// than a tenth of a second before the change.
     ///
-    /// `+=` and other in-place changes are atomic among the threads of this process that change the key in place or
-    /// with `update(_:_:)`. Another process may still change the value in between; use `update(_:_:)` to prevent that.
-    /// An in-place change holds a lock until it ends: don't wait for another thread during it, and don't pass the value
-    /// as `inout` to an asynchronous function.
+    /// `+=` and other in-place changes are atomic among the threads of this process that change the key in place, with
+    /// `update(_:_:)`, or in a transaction that reads it. Another process may still change the value in between; use
+    /// `update(_:_:)` to prevent that. An in-place change holds a lock, the same for all instances, until it ends:
+    /// don't wait for another thread during it, and don't pass the value as `inout` to an asynchronous function.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
@@ -31,14 +31,14 @@ extension UserDefaults {
         }
         set { finish(key, Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
         _modify {
-            client.modifications.lock()
+            lockForChange()
             list.track(key.name).access()
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
             // This runs even if the change throws.
             defer {
                 let outcome = Result { () throws(DefaultsError) in try store(value, for: key) }
-                client.modifications.unlock()
+                ModificationLock.shared.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
                 finish(key, outcome)

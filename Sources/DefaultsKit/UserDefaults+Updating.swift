@@ -16,8 +16,8 @@ extension UserDefaults {
     /// a millisecond, so don't use it where blocking isn't allowed. A change that can't be saved stays in effect, and
     /// saving is retried.
     ///
-    /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends. In the body, don't wait
-    /// for another thread, and don't change the same key.
+    /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends, and so do transactions
+    /// that read. In the body, don't wait for another thread, and don't change the same key.
     ///
     /// - Parameters:
     ///   - key: The key to update.
@@ -29,7 +29,7 @@ extension UserDefaults {
     public func update<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
-        let (outcome, stored) = try client.modifications.withLock { try commit(key, body) }
+        let (outcome, stored) = try commit(key, body)
         // Handlers may run any code, so call them without the lock.
         key.check(stored, in: self)
         publishEdit(of: [key.name])
@@ -44,20 +44,32 @@ extension UserDefaults {
     ) throws -> (Outcome, PropertyListValue?) {
         var backoff = Backoff.conditionalEdit
         while true {
+            lockForChange()
             let old = ownValue(forKey: key.name)
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
-            let outcome = try body(&value)
+            let outcome = Result { try body(&value) }
             do throws(DefaultsError) {
-                let new = try PropertyListValue(storing: value, forKey: key.name)
-                try client.commit(domain, [key.name: new], expecting: [key.name: old])
-                return (outcome, stored)
+                try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
+                    guard case .success = outcome else { return }
+                    let new = try PropertyListValue(storing: value, forKey: key.name)
+                    try client.commit(domain, [key.name: new], expecting: [key.name: old])
+                }
             } catch {
                 guard Self.isWorthRepeating(error), backoff.wait() else {
                     throw DefaultsProblem(error.code == .invalidValue ? .value : .edit, error)
                 }
+                continue
             }
+            return (try outcome.get(), stored)
         }
+    }
+
+    /// Acquires the lock for a change based on the current value.
+    func lockForChange() {
+        // This may take long, and changes to the values of other stores wait for the lock.
+        if client.isStale || !list.hasSearched { client.search(list) }
+        ModificationLock.shared.lock(for: client)
     }
 
     /// Sets several keys as one change set, which other processes and the file see as a whole or not at all.
@@ -92,7 +104,10 @@ extension UserDefaults {
             if transaction.values.isEmpty { return outcome }
             if transaction.hasRead {
                 do throws(DefaultsError) {
-                    try client.commit(domain, transaction.values, expecting: transaction.expected)
+                    lockForChange()
+                    try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
+                        try client.commit(domain, transaction.values, expecting: transaction.expected)
+                    }
                     publishEdit(of: transaction.values.keys)
                     return outcome
                 } catch {

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// A domain is loaded on first use, and its changes are followed from then on, so reads find its values in memory. An
 /// edit takes effect in this process before the call returns; edits are sent in order. Any thread may call any method.
-/// `modifications` is the only lock under which callers' code runs. Lock order: `modifications`, `line`, `state`, then
-/// the lock of a search list or a follower.
+/// `ModificationLock` is the only lock under which callers' code runs. Lock order: `ModificationLock`, `line`, `state`,
+/// then the lock of a search list or a follower.
 package final class Client: Sendable {
     /// The process's own client.
     package static let shared = Client.ofProcess()
@@ -20,8 +20,6 @@ package final class Client: Sendable {
     let state: ForkSafeMutex<ClientState>
     let requests = ClientRequests()
     let line = SessionLine()
-    /// The lock that callers hold while they change a value based on its previous value.
-    package let modifications = ModificationLock()
     /// The count of search lists that have observers.
     let observed = ObservedLists()
     /// The directories and the agent's socket, or the reason why there are none.
@@ -390,7 +388,6 @@ package final class Client: Sendable {
         hasThread.withLock { $0 = false }
         requests.startOver()
         line.startOver()
-        modifications.startOver()
         for latch in state.withLock({ $0.startOver() }) { latch.abandon() }
         setStale(!isInMemory)
     }

@@ -31,11 +31,12 @@ enum ForkedChild {
 
     private static func startOver() {
         // Don't hold the lock here, since releasing the last reference to a client acquires it too.
-        startOver(all.withLock { $0.values.map(\.client) })
+        startOver(all.withLock { $0.values.map(\.client) }, .shared)
     }
 
-    private static func startOver(_ clients: [Client?]) {
+    private static func startOver(_ clients: [Client?], _ lock: ModificationLock) {
         for client in clients { client?.startOver() }
+        lock.startOver()
     }
 
     /// Rehearses the start of a child, before there can be one that matters.
@@ -47,7 +48,7 @@ enum ForkedChild {
 
     private static let rehearsal: Void = {
         _ = all.withLock { $0.values.map(\.client) }
-        startOver([Client(inMemory: [:])])
+        startOver([Client(inMemory: [:])], ModificationLock())
     }()
 }
 

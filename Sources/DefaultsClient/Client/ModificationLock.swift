@@ -1,34 +1,58 @@
 import Glibc
 import Linux
 
-/// A recursive, fair lock for read-modify-write operations, which threads acquire in the order of their requests.
+/// The recursive, fair lock for read-modify-write operations, which threads acquire in the order of their requests.
+///
+/// All clients share one lock. With a lock for each, a thread that changes a value of one client within a change to a
+/// value of another could wait forever for a thread that does the reverse. While a client saves a change, which may
+/// take long, the lock is free for changes to the other clients' values.
 ///
 /// The holder may call any code. The library never acquires this lock while holding another of its locks. A fork
 /// doesn't wait for the lock: in the child, it is free unless the forking thread holds it.
 package final class ModificationLock: Sendable {
+    package static let shared = ModificationLock()
+
     private struct State: Sendable {
         var owner: pthread_t?
         /// The number of times that the owner has acquired the lock.
         var depth = 0
-        var waiting: [(thread: pthread_t, latch: Latch)] = []
+        /// The clients that are saving changes, to whose values no other change may begin.
+        var saving: Set<ObjectIdentifier> = []
+        var waiting: [(thread: pthread_t, client: ObjectIdentifier, latch: Latch)] = []
+
+        func isFree(for thread: pthread_t, _ client: ObjectIdentifier) -> Bool {
+            (owner == nil || owner == thread) && !saving.contains(client)
+        }
+
+        /// Passes the lock to the first thread that may have it, whose latch the caller opens.
+        ///
+        /// Otherwise, a thread that locks in a loop would always beat the waiting threads.
+        mutating func passOn() -> Latch? {
+            guard let index = waiting.firstIndex(where: { isFree(for: $0.thread, $0.client) }) else { return nil }
+            let next = waiting.remove(at: index)
+            owner = next.thread
+            depth += 1
+            return next.latch
+        }
+
+        mutating func release() -> Latch? {
+            depth -= 1
+            if depth == 0 { owner = nil }
+            return passOn()
+        }
     }
 
     private let state = ForkSafeMutex(State())
 
-    /// Runs a closure while holding the lock, after waiting for any other holder.
-    package func withLock<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        lock()
-        defer { unlock() }
-        return try body()
-    }
+    package init() {}
 
-    /// Acquires the lock, after waiting for any other holder.
-    package func lock() {
-        let thread = pthread_self()
+    /// Acquires the lock for a change to a client's values, after waiting for any other holder.
+    package func lock(for client: AnyObject) {
+        let (thread, client) = (pthread_self(), ObjectIdentifier(client))
         let latch = state.withLock { state -> Latch? in
-            guard state.owner == nil || state.owner == thread else {
+            guard state.isFree(for: thread, client) else {
                 let latch = Latch()
-                state.waiting.append((thread, latch))
+                state.waiting.append((thread, client, latch))
                 return latch
             }
             state.owner = thread
@@ -38,20 +62,33 @@ package final class ModificationLock: Sendable {
         _ = latch?.wait()
     }
 
-    /// Releases the lock; call it once for each `lock()`, on the same thread.
+    /// Releases the lock; call it once for each `lock(for:)`, on the same thread.
     package func unlock() {
-        let next = state.withLock { state -> Latch? in
-            state.depth -= 1
-            guard state.depth == 0 else { return nil }
-            state.owner = nil
-            guard !state.waiting.isEmpty else { return nil }
-            // Pass the lock on directly: otherwise, a thread that locks in a loop would always beat the waiting
-            // threads.
-            let next = state.waiting.removeFirst()
-            (state.owner, state.depth) = (next.thread, 1)
-            return next.latch
+        state.withLock { $0.release() }?.open()
+    }
+
+    /// Saves a change to a client's values, and then releases the lock.
+    ///
+    /// Changes to other clients' values may begin in the meantime, unless the thread is within another change.
+    package func unlock<Failure>(
+        for client: AnyObject, after save: () throws(Failure) -> Void
+    ) throws(Failure) {
+        let client = ObjectIdentifier(client)
+        let (isOutermost, next) = state.withLock { state -> (Bool, Latch?) in
+            guard state.depth == 1 else { return (false, nil) }
+            state.saving.insert(client)
+            return (true, state.release())
         }
         next?.open()
+        defer {
+            let next = state.withLock { state in
+                guard isOutermost else { return state.release() }
+                state.saving.remove(client)
+                return state.passOn()
+            }
+            next?.open()
+        }
+        try save()
     }
 
     /// Discards the parent's threads in a forked child.
@@ -59,6 +96,7 @@ package final class ModificationLock: Sendable {
         let thread = pthread_self()
         state.withLock { state in
             state.waiting = []
+            state.saving = []
             if state.owner != thread { (state.owner, state.depth) = (nil, 0) }
         }
     }

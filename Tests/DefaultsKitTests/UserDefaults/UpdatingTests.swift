@@ -1,5 +1,6 @@
-import DefaultsClient
 import Dispatch
+import Glibc
+import Linux
 import ProgramSupport
 import PropertyList
 import Synchronization
@@ -8,6 +9,7 @@ import Testing
 
 import class Foundation.Thread
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
 extension DefaultsKey where Value == Int {
@@ -21,6 +23,16 @@ extension DefaultsKey where Value == [Int] {
 
 /// An error thrown by a test's body.
 private struct Stop: Error {}
+
+/// Runs a body on a new thread, and waits for its end.
+private func onOtherThread(_ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        body()
+        done.signal()
+    }
+    done.wait()
+}
 
 @Suite("Updates based on the current value")
 struct UpdatingTests {
@@ -182,7 +194,7 @@ struct UpdatingTests {
             defaults.withTransaction { values in
                 times += 1
                 values[.count] = 1
-                defaults[.count] = 5
+                onOtherThread { defaults[.count] = 5 }
                 #expect(values[.count] == 1)
             }
             #expect(times == 1)
@@ -214,14 +226,7 @@ struct UpdatingTests {
     func observer() async {
         await #expect(processExitsWith: .success) {
             let defaults = UserDefaults(inMemory: ["total": "no number"])
-            @Sendable func addElsewhere() {
-                let done = DispatchSemaphore(value: 0)
-                Thread.detachNewThread {
-                    defaults[.total] += 1
-                    done.signal()
-                }
-                done.wait()
-            }
+            @Sendable func addElsewhere() { onOtherThread { defaults[.total] += 1 } }
             OwnChanges.observe { edit in if edit.keys == ["count"] { addElsewhere() } }
             UserDefaults.setProblemHandler { _ in addElsewhere() }
             defaults[.count] += 1
@@ -240,5 +245,64 @@ struct UpdatingTests {
             for _ in 0..<1_000 { try defaults.update(.total) { $0 += 1 } }
         }
         #expect(defaults[.total] == 1_000)
+    }
+
+    // MARK: Several stores
+
+    @Test("Threads that change keys of two stores in opposite orders don't wait for each other forever")
+    func twoStores() async {
+        // A deadlock must end this test, so it runs in a process of its own.
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let (first, second) = (UserDefaults(inMemory: ["count": 1]), UserDefaults(inMemory: ["count": 2]))
+            DispatchQueue.concurrentPerform(iterations: 4) { thread in
+                for _ in 0..<2_000 {
+                    switch thread {
+                    case 0: swap(&first[.count], &second[.count])
+                    case 1: swap(&second[.count], &first[.count])
+                    case 2: _ = try? first.update(.total) { _ in try second.update(.total) { $0 += 1 } }
+                    default: _ = try? second.update(.total) { _ in try first.update(.total) { $0 += 1 } }
+                    }
+                }
+            }
+            #expect([first[.count], second[.count]].sorted() == [1, 2])
+        }
+    }
+
+    @Test("While one store saves a change, changes to another store may begin, but not to the same one")
+    func savingStore() {
+        let lock = ModificationLock()
+        final class Store: Sendable {}
+        let (first, second) = (Store(), Store())
+        let order = ForkSafeMutex<[String]>([])
+        let hasChangedFirst = DispatchSemaphore(value: 0)
+        lock.lock(for: first)
+        lock.unlock(for: first) {
+            Thread.detachNewThread {
+                lock.lock(for: first)
+                order.withLock { $0.append("first") }
+                lock.unlock()
+                hasChangedFirst.signal()
+            }
+            onOtherThread {
+                lock.lock(for: second)
+                order.withLock { $0.append("second") }
+                lock.unlock()
+            }
+            order.withLock { $0.append("saved") }
+        }
+        hasChangedFirst.wait()
+        #expect(order.withLock { $0 } == ["second", "saved", "first"])
+    }
+
+    @Test("Threads that mix += and transactions on one key lose nothing")
+    func mixedTransactions() throws {
+        try eightThreads(40) { defaults in
+            if defaults[.count] % 2 == 0 {
+                defaults[.count] += 1
+            } else {
+                defaults.withTransaction { $0[.count] += 1 }
+            }
+        }
     }
 }
