@@ -108,6 +108,12 @@ pid_t linux_pid(void) {
     return known;
 }
 
+static _Thread_local void *transaction;
+
+void *linux_transaction(void) { return transaction; }
+
+void linux_set_transaction(void *new) { transaction = new; }
+
 // MARK: Resources released in children
 
 /// Protects both lists. It is acquired only inside the lock gate, so it is free during a fork.

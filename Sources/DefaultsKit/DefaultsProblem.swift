@@ -49,6 +49,11 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         self.init(Problem(code.kind, error))
     }
 
+    /// Creates the problem of an edit that was refused.
+    init(refusal error: DefaultsError) {
+        self.init(error.code == .invalidValue ? .value : .edit, error)
+    }
+
     /// Creates a problem, found by a library above this one, that has no error number.
     package init(_ code: Code, describedBy description: String) {
         self.init(Problem(code.kind, describedBy: description))

@@ -8,23 +8,12 @@ public import PropertyList
 /// the body returns.
 public struct DefaultsTransaction {
     private let defaults: UserDefaults
-    private(set) var values = Difference()
-    private let reads = Reads()
+    private let open: OpenTransaction
 
-    /// The values that the edited domain had for the keys read so far; `nil` for no value.
-    private final class Reads {
-        var expected = Difference()
-    }
-
-    init(_ defaults: UserDefaults) {
+    init(_ defaults: UserDefaults, _ open: OpenTransaction) {
         self.defaults = defaults
+        self.open = open
     }
-
-    /// Whether the body read a key that it hadn't set itself.
-    var hasRead: Bool { !reads.expected.isEmpty }
-
-    /// The values that the domain must still have, by key; `nil` for no value.
-    var expected: Difference { reads.expected }
 
     /// A typed key's value: the value set in this transaction, or else the current one.
     ///
@@ -39,10 +28,10 @@ public struct DefaultsTransaction {
 
     /// Returns a key's value: the value set in this transaction, or else the one that the search finds.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
-        if let value = values[key] { return value }
+        if let value = open.values[key] { return value }
         // Record the value before the search, so that a change in between makes the edit fail instead of going
         // unnoticed.
-        if reads.expected[key] == nil { reads.expected[key] = .some(defaults.ownValue(forKey: key)) }
+        open.read(key)
         return defaults.propertyListValue(forKey: key)
     }
 
@@ -54,16 +43,30 @@ public struct DefaultsTransaction {
 
     private mutating func store(_ value: some PropertyListConvertible, forKey key: String) {
         do throws(DefaultsError) {
-            let value = try PropertyListValue(storing: value, forKey: key)
-            try EditRequest.check(key, value, for: defaults.domain)
-            values[key] = .some(value)
+            try open.set(try PropertyListValue(storing: value, forKey: key), forKey: key)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.value, error))
+            ProblemHandler.report(DefaultsProblem(refusal: error))
         }
     }
 
     /// Removes a key.
-    public mutating func removeObject(forKey key: String) {
-        values[key] = .some(nil)
+    public mutating func removeObject(forKey key: String) { set(nil, forKey: key) }
+
+    /// Changes a key's value based on its current value.
+    ///
+    /// - Returns: The body's result, and the stored value that the key had.
+    func update<Value, Outcome>(
+        _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
+    ) throws -> (Outcome, PropertyListValue?) {
+        do {
+            try open.checkNotUpdating(key.name)
+            let stored = propertyListValue(forKey: key.name)
+            var value = key.convert(stored) ?? key.defaultValue
+            let outcome = try open.update(key.name) { try body(&value) }
+            try open.set(try PropertyListValue(storing: value, forKey: key.name), forKey: key.name)
+            return (outcome, stored)
+        } catch let error as DefaultsError {
+            throw DefaultsProblem(refusal: error)
+        }
     }
 }

@@ -56,7 +56,7 @@ extension UserDefaults {
     private func finish<Value>(_ key: DefaultsKey<Value>, _ outcome: Result<Void, DefaultsError>) {
         switch outcome {
         case .success: publishEdit(of: [key.name])
-        case .failure(let error): ProblemHandler.report(DefaultsProblem(.value, error))
+        case .failure(let error): ProblemHandler.report(DefaultsProblem(refusal: error))
         }
     }
 

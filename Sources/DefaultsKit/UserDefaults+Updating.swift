@@ -16,8 +16,11 @@ extension UserDefaults {
     /// a millisecond, so don't use it where blocking isn't allowed. A change that can't be saved stays in effect, and
     /// saving is retried.
     ///
+    /// In the body of a transaction or another update on the same domain, it becomes part of that one, and is saved
+    /// with it. In its own body, the key can't be changed in any other way: that is refused.
+    ///
     /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends, and so do transactions
-    /// that read. In the body, don't wait for another thread, and don't change the same key.
+    /// that read. In the body, don't wait for another thread.
     ///
     /// - Parameters:
     ///   - key: The key to update.
@@ -29,39 +32,32 @@ extension UserDefaults {
     public func update<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
-        let (outcome, stored) = try commit(key, body)
-        // Handlers may run any code, so call them without the lock.
-        key.check(stored, in: self)
-        publishEdit(of: [key.name])
-        return outcome
-    }
-
-    /// Runs the body until its value is set.
-    ///
-    /// - Returns: The body's result from the run whose value was set, and the stored value that it received.
-    private func commit<Value, Outcome>(
-        _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
-    ) throws -> (Outcome, PropertyListValue?) {
+        if let open = OpenTransaction.ofThread(for: domain, of: client) {
+            let (outcome, stored) = try open.join { try DefaultsTransaction(self, open).update(key, body) }
+            key.check(stored, in: self)
+            return outcome
+        }
         var backoff = Backoff.conditionalEdit
         while true {
+            let open = OpenTransaction(domain, of: client)
             lockForChange()
-            let old = ownValue(forKey: key.name)
-            let stored = propertyListValue(forKey: key.name)
-            var value = key.convert(stored) ?? key.defaultValue
-            let outcome = Result { try body(&value) }
-            do throws(DefaultsError) {
-                try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
-                    guard case .success = outcome else { return }
-                    let new = try PropertyListValue(storing: value, forKey: key.name)
-                    try client.commit(domain, [key.name: new], expecting: [key.name: old])
-                }
+            let (outcome, stored): (Outcome, PropertyListValue?)
+            do {
+                (outcome, stored) = try open.run { try DefaultsTransaction(self, open).update(key, body) }
             } catch {
-                guard Self.isWorthRepeating(error), backoff.wait() else {
-                    throw DefaultsProblem(error.code == .invalidValue ? .value : .edit, error)
-                }
-                continue
+                ModificationLock.shared.unlock()
+                throw error
             }
-            return (try outcome.get(), stored)
+            do throws(DefaultsError) {
+                try commit(open)
+            } catch {
+                if Self.isWorthRepeating(error), backoff.wait() { continue }
+                throw DefaultsProblem(refusal: error)
+            }
+            // Handlers may run any code, so call them without the lock.
+            key.check(stored, in: self)
+            publishEdit(of: open.values.keys)
+            return outcome
         }
     }
 
@@ -70,6 +66,13 @@ extension UserDefaults {
         // This may take long, and changes to the values of other stores wait for the lock.
         if client.isStale || !list.hasSearched { client.search(list) }
         ModificationLock.shared.lock(for: client)
+    }
+
+    /// Makes a transaction's edits if the values that it has read are still in effect, and releases the lock.
+    private func commit(_ open: OpenTransaction) throws(DefaultsError) {
+        try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
+            try client.commit(domain, open.values, expecting: open.expected)
+        }
     }
 
     /// Sets several keys as one change set, which other processes and the file see as a whole or not at all.
@@ -90,6 +93,11 @@ extension UserDefaults {
     /// for a minute, the problem is reported to the handler of `setProblemHandler(_:)`, and the values are set without
     /// the check.
     ///
+    /// A transaction or an update on the same domain in the body becomes part of this one: what it sets is set with the
+    /// rest, or not at all. Other changes that the body makes are made immediately, and again if the body runs again.
+    /// But a key that the transaction has read or set can't be changed around it: such a change is refused and reported
+    /// to the handler. In the body, don't wait for another thread that changes such a key.
+    ///
     /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
     ///   current one. It may run several times. If it throws, nothing is set.
     /// - Returns: The body's result.
@@ -97,18 +105,25 @@ extension UserDefaults {
     public func withTransaction<Outcome, Failure>(
         _ body: (inout DefaultsTransaction) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
+        if let open = OpenTransaction.ofThread(for: domain, of: client) {
+            return try open.join { () throws(Failure) in
+                var transaction = DefaultsTransaction(self, open)
+                return try body(&transaction)
+            }
+        }
         var backoff = Backoff.conditionalEdit
         while true {
-            var transaction = DefaultsTransaction(self)
-            let outcome = try body(&transaction)
-            if transaction.values.isEmpty { return outcome }
-            if transaction.hasRead {
+            let open = OpenTransaction(domain, of: client)
+            let outcome = try open.run { () throws(Failure) in
+                var transaction = DefaultsTransaction(self, open)
+                return try body(&transaction)
+            }
+            if open.values.isEmpty { return outcome }
+            if !open.expected.isEmpty {
                 do throws(DefaultsError) {
                     lockForChange()
-                    try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
-                        try client.commit(domain, transaction.values, expecting: transaction.expected)
-                    }
-                    publishEdit(of: transaction.values.keys)
+                    try commit(open)
+                    publishEdit(of: open.values.keys)
                     return outcome
                 } catch {
                     // The edit may have been made, so setting the values unchecked could undo what others have changed
@@ -118,7 +133,7 @@ extension UserDefaults {
                     ProblemHandler.report(DefaultsProblem(.edit, error))
                 }
             }
-            edit(transaction.values)
+            edit(open.values)
             return outcome
         }
     }
@@ -127,9 +142,6 @@ extension UserDefaults {
     private static func isWorthRepeating(_ error: DefaultsError) -> Bool {
         error.code == .changed || error.code == .locked
     }
-
-    /// Returns a key's value in the application's or the suite's own domain.
-    func ownValue(forKey key: String) -> PropertyListValue? { client.currentValues(of: domain)[key] }
 }
 
 extension Backoff {

@@ -77,9 +77,9 @@ extension UserDefaults {
         return Set(refusals.keys)
     }
 
-    /// Reports the values that can't be stored.
+    /// Reports edits that were refused.
     static func report(_ refusals: [String: DefaultsError]) {
-        for error in refusals.values { ProblemHandler.report(DefaultsProblem(.value, error)) }
+        for error in refusals.values { ProblemHandler.report(DefaultsProblem(refusal: error)) }
     }
 
     /// Publishes an edit to this process's observers.

@@ -36,6 +36,12 @@ pid_t linux_pid(void);
 /// Sets the function that starts over in a child. It is called once in each child, before any other thread gets a lock.
 void linux_start_over_with(void (*_Nonnull start_over)(void));
 
+/// Returns the thread's innermost open transaction; a child's thread has that of the thread that forked.
+void *_Nullable linux_transaction(void);
+
+/// Sets the thread's innermost open transaction.
+void linux_set_transaction(void *_Nullable transaction);
+
 /// Makes children close a descriptor as soon as they are forked; -1 is ignored.
 void linux_close_in_child(int fd);
 

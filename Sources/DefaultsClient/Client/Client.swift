@@ -246,7 +246,8 @@ package final class Client: Sendable {
     ///
     /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
     package func edit(_ domain: Domain, _ values: Difference) -> [String: DefaultsError] {
-        let refusals = EditRequest.refusals(of: values, for: domain)
+        var refusals = OpenTransaction.refusals(of: values.keys, in: domain, of: self)
+        refusals.merge(EditRequest.refusals(of: values, for: domain)) { refusal, _ in refusal }
         if refusals.count < values.count {
             make(refusals.isEmpty ? values : values.filter { refusals[$0.key] == nil }, in: domain)
         }
@@ -268,8 +269,10 @@ package final class Client: Sendable {
     ///
     /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
     package func replace(_ domain: Domain, with values: DomainValues) -> [String: DefaultsError] {
-        let refusals = EditRequest.refusals(of: values.mapValues(\.self), for: domain)
+        var refusals = EditRequest.refusals(of: values.mapValues(\.self), for: domain)
         with([domain.name]) {
+            let keys = Set(values.keys).union(self.values(of: domain).keys)
+            refusals.merge(OpenTransaction.refusals(of: keys, in: domain, of: self)) { $1 }
             transition { ((), $0.replace(domain, with: values, except: Set(refusals.keys), at: .now())) }
         }
         return refusals

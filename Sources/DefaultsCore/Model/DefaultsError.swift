@@ -37,7 +37,8 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let openForWriting = Code(.openForWriting)
         /// Edits that can't be saved to their file.
         package static let notSaved = Code(.notSaved)
-        /// A domain that can't be edited, because it isn't the current user's.
+        /// A domain that can't be edited, because it isn't the current user's; or a key that can't be, because the
+        /// edit is made in the body of a transaction that uses the key.
         package static let readOnly = Code(.readOnly)
         /// An edit that arrived so late that others have changed the domain since; resend it with the values that it
         /// replaces.

@@ -247,6 +247,165 @@ struct UpdatingTests {
         #expect(defaults[.total] == 1_000)
     }
 
+    // MARK: Edits in the body
+
+    @Test("A transaction in the body of another becomes part of it, and both are made as one change set")
+    func nestedTransaction() async throws {
+        let defaults = UserDefaults(inMemory: ["count": 1])
+        var changes = defaults.changes(in: .application).makeAsyncIterator()
+        var runs = 0
+        try defaults.withTransaction { (values) throws(Stop) in
+            runs += 1
+            if runs > 3 { throw Stop() }
+            values[.count] += 1
+            defaults.withTransaction { $0[.total] = $0[.count] * 10 }
+            #expect(values[.total] == 20)
+            // Nothing is set before the outer transaction ends.
+            #expect(defaults.object(forKey: "total") == nil && defaults[.count] == 1)
+            try? defaults.update(.count) { $0 += 5 }
+            values[.count] += 1
+        }
+        #expect(runs == 1)
+        #expect(defaults[.count] == 8 && defaults[.total] == 20)
+        guard case .change(let change)? = try await changes.next() else {
+            Issue.record("The transaction is no change.")
+            return
+        }
+        #expect(change.changes.map(\.key) == ["count", "total"])
+    }
+
+    @Test("A transaction that throws in the body of another sets nothing, and the other goes on")
+    func throwingInnerTransaction() {
+        let defaults = UserDefaults(inMemory: [:])
+        defaults.withTransaction { values in
+            values[.count] = 1
+            #expect(throws: Stop.self) {
+                try defaults.withTransaction { (inner) throws(Stop) in
+                    inner[.count] = 2
+                    inner[.total] = 2
+                    throw Stop()
+                }
+            }
+            #expect(values[.count] == 1 && values[.total] == 0)
+        }
+        #expect(defaults[.count] == 1 && defaults.object(forKey: "total") == nil)
+    }
+
+    @Test("A transaction in the body of one on another store is made on its own")
+    func transactionsOnTwoStores() {
+        let (first, second) = (UserDefaults(inMemory: [:]), UserDefaults(inMemory: [:]))
+        first.withTransaction { outer in
+            outer[.count] += 1
+            second.withTransaction { inner in
+                inner[.count] += 10
+                // This one belongs to the outermost transaction.
+                first.withTransaction { $0[.count] += 1 }
+            }
+            #expect(second[.count] == 10)
+        }
+        #expect(first[.count] == 2)
+    }
+
+    /// A call that changes the key "count" without the transaction or update whose body makes the call.
+    enum OutsideEdit: CaseIterable {
+        case set, assign, increment, remove, reset, resetAll, replaceDomain, singleDomain
+
+        func callAsFunction(_ defaults: UserDefaults) throws {
+            switch self {
+            case .set: defaults.set(100, forKey: "count")
+            case .assign: defaults[.count] = defaults[.count] + 100
+            case .increment: defaults[.count] += 100
+            case .remove: defaults.removeObject(forKey: "count")
+            case .reset: defaults.reset(.count)
+            case .resetAll: defaults.resetAll()
+            case .replaceDomain:
+                defaults.setPersistentDomain(["count": 100], forName: UserDefaults.applicationIdentifier)
+            case .singleDomain:
+                try defaults.domain(UserDefaults.applicationIdentifier).set(100, forKey: "count")
+            }
+        }
+    }
+
+    @Test(
+        "A key that a transaction has read or set can't be changed around it by its body",
+        arguments: OutsideEdit.allCases)
+    func outsideEdit(_ edit: OutsideEdit) throws {
+        let defaults = UserDefaults(inMemory: ["count": 1, "other": 1])
+        for reads in [true, false] {
+            var runs = 0
+            try defaults.withTransaction { values in
+                runs += 1
+                if runs > 3 { throw Stop() }
+                if reads { _ = values[.count] } else { values[.count] = 1 }
+                try edit(defaults)
+                #expect(defaults[.count] == 1)
+                values[.count] += 1
+                values[.count] -= 1
+            }
+            #expect(runs == 1)
+            #expect(defaults[.count] == 1)
+        }
+        // Afterwards, the same call is an ordinary edit.
+        try edit(defaults)
+        #expect(defaults[.count] != 1)
+    }
+
+    @Test("A key can't be changed around its own update by the update's body", arguments: OutsideEdit.allCases)
+    func editInUpdate(_ edit: OutsideEdit) throws {
+        let defaults = UserDefaults(inMemory: ["count": 1])
+        var runs = 0
+        try defaults.update(.count) { count in
+            runs += 1
+            if runs > 3 { throw Stop() }
+            try edit(defaults)
+            count += 1
+        }
+        #expect(runs == 1)
+        #expect(defaults[.count] == 2)
+    }
+
+    @Test("An update of a key in the body of the key's own update throws immediately")
+    func updateInUpdate() throws {
+        let defaults = UserDefaults(inMemory: [:])
+        var runs = 0
+        try defaults.update(.count) { count in
+            runs += 1
+            if runs > 3 { throw Stop() }
+            #expect(throws: DefaultsProblem.self) { try defaults.update(.count) { $0 += 10 } }
+            try defaults.update(.total) { $0 += 10 }
+            count += 1
+        }
+        #expect(runs == 1)
+        #expect(defaults[.count] == 1 && defaults[.total] == 10)
+    }
+
+    @Test("A transaction's body may change other keys, which are set immediately")
+    func otherKeys() {
+        let defaults = UserDefaults(inMemory: [:])
+        defaults.withTransaction { values in
+            values[.count] += 1
+            defaults[.total] += 1
+            #expect(defaults[.total] == 1)
+        }
+        #expect(defaults[.count] == 1 && defaults[.total] == 1)
+    }
+
+    @Test("A change around a transaction is reported with the key and the remedy")
+    func reportedEdit() async {
+        await #expect(processExitsWith: .success) {
+            let problems = ForkSafeMutex<[String]>([])
+            UserDefaults.setProblemHandler { problem in problems.withLock { $0.append(problem.description) } }
+            let defaults = UserDefaults(inMemory: [:])
+            defaults.withTransaction { values in
+                _ = values[.count]
+                defaults.set(1, forKey: "count")
+            }
+            let reported = problems.withLock { $0 }
+            #expect(reported.count == 1)
+            #expect(reported.first?.contains("\"count\"") == true && reported.first?.contains("argument") == true)
+        }
+    }
+
     // MARK: Several stores
 
     @Test("Threads that change keys of two stores in opposite orders don't wait for each other forever")

@@ -1,0 +1,105 @@
+import CLinux
+package import DefaultsCore
+package import PropertyList
+
+/// A transaction or an update whose body is running, with the values that it has read and set.
+///
+/// A body isn't suspended, so it runs on one thread, which knows its open transactions. Transactions and updates in the
+/// body become part of it. A change that the body makes around it to a key that it has read or set is refused: it would
+/// make the transaction fail and run again, with the same result each time.
+package final class OpenTransaction {
+    private let domain: Domain
+    private let client: Client
+    /// The transaction in whose body this one runs.
+    private let outer: OpenTransaction?
+    /// The values that the body has set; `nil` for a key that it has removed.
+    package private(set) var values = Difference()
+    /// The values that the domain had for the keys read so far, and must still have; `nil` for no value.
+    package private(set) var expected = Difference()
+    /// The keys whose updates are running.
+    private var updating: Set<String> = []
+
+    package init(_ domain: Domain, of client: Client) {
+        self.domain = domain
+        self.client = client
+        outer = Self.innermost
+    }
+
+    private static var innermost: OpenTransaction? {
+        linux_transaction().map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func setInnermost(_ transaction: OpenTransaction?) {
+        linux_set_transaction(transaction.map { Unmanaged.passUnretained($0).toOpaque() })
+    }
+
+    /// Returns this thread's open transaction for a domain.
+    package static func ofThread(for domain: Domain, of client: Client) -> OpenTransaction? {
+        var open = innermost
+        while let transaction = open, transaction.domain != domain || transaction.client !== client {
+            open = transaction.outer
+        }
+        return open
+    }
+
+    /// Runs the body of the transaction.
+    package func run<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        Self.setInnermost(self)
+        defer { Self.setInnermost(outer) }
+        return try body()
+    }
+
+    /// Runs the body of a transaction that is part of this one; if it throws, what it has set is discarded.
+    package func join<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        let before = values
+        do {
+            return try body()
+        } catch {
+            values = before
+            throw error
+        }
+    }
+
+    /// Runs the body of an update, during which nothing else may change the key.
+    package func update<Result>(_ key: String, _ body: () throws -> Result) throws -> Result {
+        updating.insert(key)
+        defer { updating.remove(key) }
+        return try body()
+    }
+
+    /// Records that the body reads a key from the domain.
+    package func read(_ key: String) {
+        if expected[key] == nil { expected[key] = .some(client.currentValues(of: domain)[key]) }
+    }
+
+    /// Sets or removes a key.
+    package func set(_ value: PropertyListValue?, forKey key: String) throws(DefaultsError) {
+        try EditRequest.check(key, value, for: domain)
+        try checkNotUpdating(key)
+        values[key] = .some(value)
+    }
+
+    /// Checks that no update of a key is running.
+    package func checkNotUpdating(_ key: String) throws(DefaultsError) {
+        if updating.contains(key) { throw refusal(of: key) }
+    }
+
+    private func refusal(of key: String) -> DefaultsError {
+        DefaultsError(
+            .readOnly,
+            "\"\(key)\" of \(domain) can't be changed here, in the body of a transaction or an update that uses the "
+                + "key. Change it through the body's argument.")
+    }
+
+    /// Returns the reasons why this thread can't change keys of a domain outside its open transaction; usually none.
+    static func refusals(
+        of keys: some Sequence<String>, in domain: Domain, of client: Client
+    ) -> [String: DefaultsError] {
+        guard let open = ofThread(for: domain, of: client) else { return [:] }
+        var refusals: [String: DefaultsError] = [:]
+        for key in keys where open.expected[key] != nil || open.values[key] != nil {
+            refusals[key] = open.refusal(of: key)
+        }
+        return refusals
+    }
+}
