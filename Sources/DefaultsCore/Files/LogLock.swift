@@ -32,6 +32,9 @@ package final class LogLock: Sendable {
         let path = Path.directory(of: log)
         var missing = [path]
         while let next = missing.last, access(next, F_OK) != 0, next != "/" { missing.append(Path.directory(of: next)) }
+        guard missing.count == 1 && access(path, F_OK) == 0 || NewFile.willBeOwn(path) else {
+            throw SystemCall.Failure(number: EPERM)
+        }
         for path in missing.reversed() { try NewFile.makeDirectory(path) }
         var status = stat()
         try SystemCall.run { stat(path, &status) }

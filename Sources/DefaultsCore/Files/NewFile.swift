@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Linux
 
@@ -17,12 +18,17 @@ enum NewFile {
     static func create(
         _ path: String, _ flags: Int32, isForEveryone: Bool = false
     ) throws(SystemCall.Failure) -> FileDescriptor {
-        let file = try FileDescriptor(opening: path, flags | O_CREAT | O_EXCL, mode: 0o600)
+        let flags = flags | O_CREAT | O_EXCL
+        guard geteuid() == 0 else { return try FileDescriptor(opening: path, flags, mode: 0o600) }
+        let parent = try parent(of: path)
+        let name = Path.lastName(of: path)
+        let file = FileDescriptor(
+            owning: try SystemCall.run { openat(parent.number, name, flags | O_CLOEXEC, 0o600) })
         do throws(SystemCall.Failure) {
-            try give(file, toOwnerOfDirectoryOf: path)
+            try give(file, toOwnerOf: parent)
             if isForEveryone, isInSystemDirectory(path) { try SystemCall.run { fchmod(file.number, 0o644) } }
         } catch {
-            unlink(path)
+            unlinkat(parent.number, name, 0)
             throw error
         }
         return file
@@ -30,29 +36,56 @@ enum NewFile {
 
     /// Creates a directory, unless there is one.
     static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
-        if mkdir(path, 0o700) != 0 {
+        guard geteuid() == 0 else {
+            if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCall.Failure(number: errno) }
+            return
+        }
+        let parent = try parent(of: path)
+        let name = Path.lastName(of: path)
+        if mkdirat(parent.number, name, 0o700) != 0 {
             if errno == EEXIST { return }
             throw SystemCall.Failure(number: errno)
         }
-        let directory = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-        try give(directory, toOwnerOfDirectoryOf: path)
-        if isInSystemDirectory(path) { try SystemCall.run { fchmod(directory.number, 0o755) } }
+        do throws(SystemCall.Failure) {
+            let directory = FileDescriptor(
+                owning: try SystemCall.run {
+                    openat(parent.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                })
+            try give(directory, toOwnerOf: parent)
+            if isInSystemDirectory(path) { try SystemCall.run { fchmod(directory.number, 0o755) } }
+        } catch {
+            unlinkat(parent.number, name, AT_REMOVEDIR)
+            throw error
+        }
+    }
+
+    /// Returns whether a file or directory that is created at a path will belong to this user.
+    ///
+    /// Missing directories on the path are created, too.
+    static func willBeOwn(_ path: String) -> Bool {
+        var (status, path) = (stat(), Path.directory(of: path))
+        while stat(path, &status) != 0, errno == ENOENT, path != Path.directory(of: path) {
+            path = Path.directory(of: path)
+        }
+        return geteuid() != 0 || status.st_uid == 0
+    }
+
+    /// Opens the directory of a new file once, since others may replace a directory on its path at any time.
+    private static func parent(of path: String) throws(SystemCall.Failure) -> FileDescriptor {
+        FileDescriptor(owning: try SystemCall.run { linux_open_status(Path.directory(of: path)) })
     }
 
     /// Gives what root has just created to the owner of the directory that contains it.
     private static func give(
-        _ file: borrowing FileDescriptor, toOwnerOfDirectoryOf path: String
+        _ file: borrowing FileDescriptor, toOwnerOf parent: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
-        guard geteuid() == 0, try file.status().st_uid == 0 else { return }
-        var directory = stat()
-        try SystemCall.run { stat(Path.directory(of: path), &directory) }
-        if directory.st_uid == 0 { return }
+        let directory = try parent.status()
+        guard try file.status().st_uid == 0, directory.st_uid != 0 else { return }
         try SystemCall.run { fchown(file.number, directory.st_uid, directory.st_gid) }
     }
 
-    /// Returns whether a path is a system directory's or inside one, and root works there.
+    /// Returns whether a path is a system directory's, or inside one.
     private static func isInSystemDirectory(_ path: String) -> Bool {
-        geteuid() == 0
-            && SystemDirectories(environment: .current).paths.contains { "\(path)/".utf8.starts(with: "\($0)/".utf8) }
+        SystemDirectories(environment: .current).paths.contains { "\(path)/".utf8.starts(with: "\($0)/".utf8) }
     }
 }

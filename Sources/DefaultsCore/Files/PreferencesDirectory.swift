@@ -48,6 +48,12 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Creates the directory if it is the default one and missing, and checks that it belongs to the user.
     package func prepare() throws(DefaultsError) {
+        if !isExplicit, access(path, F_OK) != 0, !NewFile.willBeOwn(path) {
+            throw DefaultsError(
+                .directory,
+                "The preferences directory \(path) doesn't exist, and its parent directory isn't yours. "
+                    + "Run the agent as that user, or name a directory of your own with --directory.")
+        }
         try makeIfUsual()
         try checkExistence()
         var status = stat()
