@@ -13,6 +13,8 @@ package struct UndoPlan {
     private let filter: SubscriptionFilter
     private let subject: UndoSearch.Subject
     private var search: UndoSearch
+    /// The program on whose behalf the edits are made, if that isn't this one.
+    package var program: String?
     private var nets: [Net] = []
     /// The first edit that has been made.
     private var first: Revision?
@@ -138,7 +140,8 @@ package struct UndoPlan {
             }
             do throws(DefaultsError) {
                 let purpose: Origin.Purpose = subject == .undos ? .redo(newest, reach) : .undo(newest, reach)
-                let made = try agent.make(EditRequest(outcome.changes, to: domain, for: purpose))
+                let made = try agent.make(
+                    EditRequest(outcome.changes, to: domain, Origin(program: program, purpose: purpose)))
                 if first == nil { first = made.revision }
                 return outcome
             } catch {
@@ -171,11 +174,11 @@ extension KeyChange {
 
 extension EditRequest {
     /// Creates an edit that makes changes on the condition that their keys still have the old values.
-    fileprivate init(_ changes: [KeyChange], to domain: Domain, for purpose: Origin.Purpose) {
+    fileprivate init(_ changes: [KeyChange], to domain: Domain, _ origin: Origin) {
         self.init(
             domain: domain, values: Difference(changes.map { ($0.key, $0.new) }) { $1 }, replacesAll: false,
             writer: .app(.current), expecting: Difference(changes.map { ($0.key, $0.old) }) { $1 },
-            origin: Origin(purpose: purpose))
+            origin: origin)
     }
 }
 
@@ -185,11 +188,12 @@ extension Backend {
     /// - Parameters:
     ///   - changeSet: The change set.
     ///   - purpose: The purpose of the edit, which the history records.
+    ///   - program: The program on whose behalf the edit is made, if that isn't this one.
     ///   - isDry: Whether nothing is changed.
     /// - Returns: The changes made, and the keys left alone.
     /// - Throws: `DefaultsError` if the edit is refused, or the agent is gone.
     package func takeBack(
-        _ changeSet: ChangeSet, for purpose: Origin.Purpose, isDry: Bool = false
+        _ changeSet: ChangeSet, for purpose: Origin.Purpose, by program: String? = nil, isDry: Bool = false
     ) throws(DefaultsError) -> UndoPlan.Outcome {
         while true {
             let present = try snapshot(of: changeSet.domain).values
@@ -203,7 +207,7 @@ extension Backend {
                 }
             }
             if isDry || outcome.changes.isEmpty { return outcome }
-            let request = EditRequest(outcome.changes, to: changeSet.domain, for: purpose)
+            let request = EditRequest(outcome.changes, to: changeSet.domain, Origin(program: program, purpose: purpose))
             do throws(DefaultsError) {
                 try edit(
                     request.domain, request.values, replacesAll: false, expecting: request.expecting,

@@ -14,6 +14,7 @@ struct UndoCommand {
         try options.named?.check(history)
         try options.range.check(history)
         var plan = try UndoPlan(agent, filter, isRedo ? .undos : since == nil ? .changes : .all)
+        plan.program = Caller.program
         let (found, end) = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())
         var isAnythingKept = false
@@ -75,7 +76,7 @@ struct UndoCommand {
             }
             if !options.range.contains(next.record) {
                 if since?.includes(next.record) ?? false { end = max(end, last) }
-                if options.range.begins(after: next.record) { break }
+                if options.range.isPassed(by: next.record) { break }
                 continue
             }
             if named != nil { try check(next) }

@@ -15,7 +15,7 @@ enum Caller {
 
     /// The caller's name or path: a script, another program, or the service that runs a shell; `nil` for a person at a
     /// terminal, or if it is unknown.
-    private static var program: String? {
+    static var program: String? {
         let given = getenv(variable).map { String(cString: $0) }
         guard let found = given ?? found() else { return nil }
         if found.isEmpty { return nil }
@@ -34,10 +34,12 @@ enum Caller {
             guard pid > 1, let process = RunningProcess(pid) else { break }
             let name = Path.lastName(of: process.program)
             if name == "systemd" { break }
-            let kind = String(name.prefix { $0.isLetter })
+            // "python3.12" is a Python, but "sh-agent" isn't a shell.
+            let letters = name.prefix { $0.isLetter }
+            let kind = name.dropFirst(letters.count).allSatisfy { "0123456789.-".contains($0) } ? String(letters) : name
             if shells.contains(kind) || interpreters.contains(kind), let script = process.script { return script }
             guard shells.contains(kind) || runners.contains(name) else { return process.program }
-            if process.isAtTerminal { return nil }
+            if shells.contains(kind), process.isAtTerminal { return nil }
             pid = process.parent
         }
         return service
@@ -71,12 +73,13 @@ private struct RunningProcess {
         self.pid = pid
         parent = fields[1]
         isAtTerminal = fields[3] == pid && fields[4] != 0
-        // The link of another user's process can't be read.
-        let path = SystemCall.target(ofLink: "/proc/\(pid)/exe").map { String(decoding: $0, as: UTF8.self) }
-        program = path ?? String(status[status.index(after: start)..<end])
+        // The path of another user's program can't be read.
+        program = ProgramFile(ofProcess: pid)?.path ?? String(status[status.index(after: start)..<end])
     }
 
     /// The path of the script that the process runs: the first argument that isn't an option, if it is a file.
+    ///
+    /// If the process has changed its directory, it is the argument as it was typed, unless an option may take it.
     var script: String? {
         let arguments = ProcessText.list("/proc/\(pid)/cmdline").dropFirst()
         guard let argument = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
@@ -84,7 +87,8 @@ private struct RunningProcess {
         let relative = argument.hasPrefix("./") ? String(argument.dropFirst(2)) : argument
         let path = Path.isAbsolute(argument) ? argument : "\(directory ?? "")/\(relative)"
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? path : nil
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return path }
+        return argument == arguments.first ? argument : nil
     }
 }
 
