@@ -177,7 +177,39 @@ struct JSONInputTests {
     func real32() {
         let old: PropertyListValue = [.real32(0.1), .unsigned(.max), .boolean(true), .real(.nan)]
         let new: PropertyListValue = [.real(0.1), .real(18_446_744_073_709_551_616), .integer(1), .real(.nan)]
-        #expect(new.keepingNumbers(of: old) == [.real32(0.1), .unsigned(.max), .integer(1), .real(.nan)])
+        #expect(new.preservingNumbers(of: old) == [.real32(0.1), .unsigned(.max), .integer(1), .real(.nan)])
+    }
+
+    @Test(
+        "An integer is kept by what programs with doubles write for it, and changed by any other",
+        arguments: [
+            (1_234_567_890_123_456_789, 1_234_567_890_123_456_768, true),
+            (1_234_567_890_123_456_789, 1_234_567_890_123_456_800, true),
+            (1_234_567_890_123_456_789, 1_234_567_890_123_456_790, false),
+            (1_234_567_890_123_456_789, 1_234_567_890_123_456_700, false),
+            (9_007_199_254_740_993, 9_007_199_254_740_992, true),
+            (-9_007_199_254_740_993, -9_007_199_254_740_992, true),
+            (9_007_199_254_740_993, 9_007_199_254_740_994, false),
+            (9_007_199_254_740_992, 9_007_199_254_740_993, false),
+            (5, 6, false), (.max, .max - 1, false),
+        ])
+    func largeIntegers(old: Int64, new: Int64, isKept: Bool) {
+        let kept = PropertyListValue.integer(new).preservingNumbers(of: .integer(old))
+        #expect(kept == .integer(isKept ? old : new))
+    }
+
+    @Test("The sign of zero is a change, and only one side of a comparison takes the other's numbers")
+    func zeroAndSides() throws {
+        #expect(PropertyListValue.real(-0.0).preservingNumbers(of: .real(0)) == .real(-0.0))
+        #expect(PropertyListValue.integer(0).preservingNumbers(of: .real(0)) == .real(0))
+        try withTemporaryDirectory { directory in
+            try RawFile.write(#"{"k":2,"l":9007199254740993}"#, to: directory + "/a.json")
+            try RawFile.write(#"{"k":2.0,"l":9007199254740992}"#, to: directory + "/b.json")
+            let files = [directory + "/a.json", directory + "/b.json"]
+            #expect(try Programs.run(Programs.defaults, ["diff"] + files).status == 0)
+            let other = try Programs.run(Programs.defaults, ["diff"] + files.reversed())
+            #expect(other.output.contains("9007199254740992 → 9007199254740993"))
+        }
     }
 
     private static let typed = #"{"a":1,"b":[1],"c":{"d":true},"e":{"$date":"2001-01-01T00:00:00Z"},"f":2.5,"s":"x"}"#

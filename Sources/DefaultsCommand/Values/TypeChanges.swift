@@ -34,7 +34,7 @@ extension OpenDomain {
     ///   - new: The values that were set.
     ///   - old: The domain's values before.
     ///   - isText: Whether the new values may be the output of `read`.
-    func noteTypes(of new: DomainValues, replacing old: DomainValues, isText: Bool) {
+    func reportTypeChanges(of new: DomainValues, replacing old: DomainValues, isText: Bool) {
         let keys = new.keysOfOtherTypes(than: old)
         if keys.isEmpty { return }
         let remedy =

@@ -63,8 +63,8 @@ struct DiffOperand {
     /// Two values count as equal if the format of either side can't tell them apart: XML drops fractions of a second,
     /// and old-style text has only strings. Programs that write JSON may not distinguish numbers of different types.
     func changes(to other: DiffOperand) -> [KeyChange] {
-        let olds = isJSON ? values.keepingNumbers(of: other.values) : values
-        let news = other.isJSON ? other.values.keepingNumbers(of: values) : other.values
+        let olds = isJSON && !other.isJSON ? values.preservingNumbers(of: other.values) : values
+        let news = other.isJSON ? other.values.preservingNumbers(of: values) : other.values
         return Set(olds.keys).union(news.keys).sorted().compactMap { key in
             let (old, new) = (olds[key], news[key])
             let isSame =

@@ -9,8 +9,8 @@ struct Import: ParsableCommand {
         abstract: "Set the keys of a domain from a property list or JSON.",
         discussion: """
             The file may be XML, binary, old-style text, or JSON as `read --json` prints it. All its keys are set as \
-            one change; the domain's other keys stay as they are. A number in JSON doesn't change one that it equals \
-            as a 64-bit real, because many programs write 2.0 as 2.
+            one change; the domain's other keys stay as they are. A number in JSON changes nothing if it is what a \
+            program that holds numbers as 64-bit reals would write for the stored one, such as 2 for 2.0.
 
             A message names the keys whose type is changed. `read` prints numbers, dates and Booleans as strings, so \
             import what `export` or `read --json` has printed instead.
@@ -35,8 +35,8 @@ struct Import: ParsableCommand {
         if force.isForced { try location.replaceDamage(of: domain) }
         let open = try location.open(target)
         let old = try open.valuesToReplace()
-        let new = document.isJSON ? values.keepingNumbers(of: old) : values
+        let new = document.isJSON ? values.preservingNumbers(of: old) : values
         try open.edit(new.mapValues { $0 })
-        open.noteTypes(of: new, replacing: old, isText: document.format == .oldStyle)
+        open.reportTypeChanges(of: new, replacing: old, isText: document.format == .oldStyle)
     }
 }
