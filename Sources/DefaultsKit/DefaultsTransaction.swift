@@ -6,7 +6,7 @@ public import PropertyList
 ///
 /// The body of `UserDefaults.withTransaction(_:)` receives a transaction, whose edits are made as one change set when
 /// the body returns.
-public struct DefaultsTransaction {
+public struct DefaultsTransaction: ~Copyable {
     private let defaults: UserDefaults
     private let open: OpenTransaction
 

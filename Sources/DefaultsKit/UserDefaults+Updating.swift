@@ -20,7 +20,7 @@ extension UserDefaults {
     /// with it. In its own body, the key can't be changed in any other way: that is refused.
     ///
     /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends, and so do transactions
-    /// that read. In the body, don't wait for another thread.
+    /// that read, also those of other domains. In the body, don't wait for another thread.
     ///
     /// - Parameters:
     ///   - key: The key to update.

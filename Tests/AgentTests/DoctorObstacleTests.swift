@@ -257,9 +257,9 @@ struct DoctorObstacleTests {
         "A copy that a sync tool, a file manager or an editor has made is a warning, unless it may be a domain",
         arguments: [
             ("a.b.sync-conflict-20260101-120000-ABCDEFG", true), ("a.b (copy)", true), ("a.b (1)", true),
-            ("a.b (conflicted copy 2026-01-01)", true), ("x (Ada's conflicted copy 2026-01-01)", true),
+            ("a.b (conflicted copy 2026-01-01)", true), ("a.b (Ada's conflicted copy 2026-01-01)", true),
             ("a.b_conflict-20260101-120000", true), ("a.b~", true), ("a.b copy", true), ("Copy of a.b", true),
-            ("x (copy)", false), ("x~", false), ("a.b.c", false),
+            ("x (copy)", false), ("x~", false), ("a.b.c", false), ("org.x.merge_conflict-ui", false),
         ])
     func copies(name: String, isCopy: Bool) throws {
         try AgentProcess.withPlace { place in

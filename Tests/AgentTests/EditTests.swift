@@ -76,16 +76,18 @@ struct EditTests {
 
     @Test("The text is kept if the editor ends at once, since it may still show the text in a window")
     func atOnce() throws {
-        let result = try Self.edit("true", hasAgent: true)
+        var result = try Self.edit("true", hasAgent: true)
+        // On a busy machine, even this editor may take long.
+        for _ in 0..<9 where result.left.isEmpty { result = try Self.edit("true", hasAgent: true) }
         #expect(
             result.outcome.status == 0
                 && result.outcome.errors
                     == "defaults: Nothing was changed in the domain a.b: the editor \"true\" ended at once. If it "
                     + "opened the text in a window, make it wait until you close that, as in EDITOR='code --wait'. The "
-                    + "text is kept in <root>/t/defaults-X/a.b.plist.\n"
+                    + "text is saved in <root>/t/defaults-X/a.b.plist.\n"
         )
         #expect(result.values == .dictionary(Self.values) && result.left == ["a.b.plist 600"])
-        #expect(Editor.mayNotHaveWaited(.milliseconds(1_500)) && !Editor.mayNotHaveWaited(.seconds(3)))
+        #expect(Editor.mayNotHaveWaited(.milliseconds(900)) && !Editor.mayNotHaveWaited(.seconds(3)))
     }
 
     @Test(

@@ -53,7 +53,7 @@ struct VerbTests {
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b"]], status: 65,
             errors: """
                 defaults: <root>/p/a.b.plist has no dictionary at its top level, so it holds no preferences.
-                defaults: No layer can be read.
+                defaults: No readable layer has values.
 
                 """),
         VerbCase(

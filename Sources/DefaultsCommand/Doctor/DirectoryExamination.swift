@@ -166,11 +166,11 @@ private enum CopiedFile {
     static func isOne(_ file: String, among files: Set<String>) -> Bool {
         let name = file.dropLast(".plist".count)
         func isCopy(of original: Substring) -> Bool { files.contains("\(original).plist") }
-        // Syncthing and ownCloud: x.sync-conflict-20260101-120000-ABCDEFG, x_conflict-20260101-120000.
-        if name.contains(".sync-conflict-") || name.contains("_conflict-") { return true }
-        // Dropbox and Nextcloud: x (conflicted copy 2026-01-01). File managers: x (copy), x (1).
-        if name.last == ")", let start = name.ranges(of: " (").last {
-            return name[start.upperBound...].contains("conflict") || isCopy(of: name[..<start.lowerBound])
+        // Syncthing and ownCloud: x.sync-conflict-20260101-120000-ABCDEFG, x_conflict-20260101-120000. Dropbox and
+        // Nextcloud: x (conflicted copy 2026-01-01). File managers: x (copy), x (1).
+        for mark in [".sync-conflict-", "_conflict-", " ("] {
+            guard let start = name.ranges(of: mark).last, mark != " (" || name.last == ")" else { continue }
+            return isCopy(of: name[..<start.lowerBound])
         }
         return name.last == "~" && isCopy(of: name.dropLast())
             || name.hasSuffix(" copy") && isCopy(of: name.dropLast(" copy".count))

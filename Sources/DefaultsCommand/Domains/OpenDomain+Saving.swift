@@ -35,23 +35,12 @@ extension OpenDomain {
                     )
                 }
             }
-            noteForced(edit)
+            if location.directory == nil { backend.reportForcedKeys(edit.values.keys, of: domain) }
         } catch let error as DefaultsError
             where location.directory != nil && (error.code == .directory || error.code == .notSaved)
         {
             // For a file named by its path, the failure means that an output file can't be created.
             throw Failure(error.description, .cantCreate)
-        }
-    }
-
-    /// Reports the keys of an edit whose values an administrator forces, since apps don't see the new ones.
-    private func noteForced(_ edit: MadeEdit) {
-        for layer in layers where layer.user == .managed {
-            // The edit is saved, so an error here isn't the command's.
-            let keys = (try? backend.snapshot(of: layer, keys: Array(edit.values.keys)).values.keys.sorted()) ?? []
-            if keys.isEmpty { continue }
-            let path = backend.system.directory(of: .managed)?.path(of: layer) ?? ""
-            Failure.note("\(path) forces \(ChangeText.list(keys)), so apps don't see this change.")
         }
     }
 
@@ -113,5 +102,18 @@ struct MadeEdit {
     func isInEffect(in present: DomainValues) -> Bool {
         if replacesAll, present.keys.contains(where: { values[$0] == nil }) { return false }
         return values.allSatisfy { PropertyListValue.areSame($1, inEffect: present[$0]) }
+    }
+}
+
+extension Backend {
+    /// Reports the keys of an edit whose values an administrator forces, since apps don't see the new ones.
+    func reportForcedKeys(_ keys: some Sequence<String>, of domain: Domain) {
+        for layer in layers(of: domain.name, onHost: nil) where layer.user == .managed {
+            // The edit has been made, so an error here isn't the command's.
+            let forced = (try? snapshot(of: layer, keys: Array(keys)).values.keys.sorted()) ?? []
+            if forced.isEmpty { continue }
+            let path = system.directory(of: .managed)?.path(of: layer) ?? ""
+            Failure.note("\(path) forces \(ChangeText.list(forced)), so apps don't see this change.")
+        }
     }
 }

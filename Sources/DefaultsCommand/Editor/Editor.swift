@@ -14,7 +14,7 @@ struct Editor {
     /// Returns whether an editor that ran for this time may have left the file open in a window.
     ///
     /// `code` and `subl`, for example, hand the file to a running instance, and end before the user sees it.
-    static func mayNotHaveWaited(_ time: Duration) -> Bool { time < .seconds(2) }
+    static func mayNotHaveWaited(_ time: Duration) -> Bool { time < .seconds(1) }
 
     /// Runs the editor on a file, and returns its exit status.
     ///

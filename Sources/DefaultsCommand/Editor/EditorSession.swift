@@ -23,7 +23,7 @@ struct EditorSession {
                 return Failure.note(
                     "Nothing was changed in \(location.name): the editor \"\(Editor(.current).command)\" ended at "
                         + "once. If it opened the text in a window, make it wait until you close that, as in "
-                        + "EDITOR='code --wait'. The text is kept in \(file.path).")
+                        + "EDITOR='code --wait'. The text is saved in \(file.path).")
             } else {
                 Failure.note("Nothing was changed in \(location.name).")
             }

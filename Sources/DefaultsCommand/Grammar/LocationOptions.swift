@@ -89,7 +89,7 @@ struct KeyPathOption: ParsableArguments {
         name: .customLong("key-path"),
         help: "Always treat the key as a path, whether or not it leads to a value.")
     var isPath = false
-    @Flag(name: .customLong("literal-key"), help: "Take the key literally, including dots and backslashes.")
+    @Flag(name: .customLong("literal-key"), help: "Treat the key as literal text, with dots and backslashes.")
     var isLiteral = false
 
     func validate() throws {

@@ -78,7 +78,7 @@ enum HistoryPoint {
         while let record = try history.next() {
             if !includes(record) { first = min(first, record.revision) }
         }
-        return Cursor(epoch: history.end.epoch, revision: first - 1)
+        return Cursor(epoch: history.end.epoch, revision: max(first, 1) - 1)
     }
 }
 
@@ -86,18 +86,25 @@ enum HistoryPoint {
 struct HistoryRange: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Only changes after this time, number or cursor.", valueName: "time"),
+        help: ArgumentHelp("The start: a time, a number or a cursor.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Only changes until this time, number or cursor.", valueName: "time"),
+        help: ArgumentHelp("The end: a time, a number or a cursor.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var until: HistoryPoint?
 
     /// Checks that positions are in the agent's log.
     func check(_ history: HistoryReader) throws {
         for point in [since, until] { try point?.check(history) }
+        let isReversed =
+            switch (since, until) {
+            case (.time(let start)?, .time(let end)?): start > end
+            case (let start?, let end?): start.revision ?? 0 > end.revision ?? .max
+            default: false
+            }
+        if isReversed { throw Failure("--until is before --since.", .usage) }
     }
 
     /// Returns whether a record is in this part.
@@ -105,8 +112,8 @@ struct HistoryRange: ParsableArguments {
         !(since?.includes(record) ?? false) && until?.includes(record) ?? true
     }
 
-    /// Returns whether a record, and all records before it, are too old.
-    func begins(after record: LogRecord) -> Bool {
+    /// Returns whether a record, and all records before it, are too old, so that a search may end.
+    func isPassed(by record: LogRecord) -> Bool {
         since.map { $0.isPosition && $0.includes(record) } ?? false
     }
 }

@@ -38,7 +38,7 @@ extension Profile {
         let name = domain.name.description
         let host = domain.host.identifier
         // As arguments, these are something else, or refused.
-        if name == "Apple Global Domain" || name.hasSuffix(".plist") || host?.hasPrefix("-") ?? false { return nil }
+        if name.hasSuffix(".plist") || host?.hasPrefix("-") ?? false { return nil }
         let hasDash = (domain: name.hasPrefix("-"), key: key.hasPrefix("-"))
         var words = ["defaults"] + (host.map { ["-host", $0] } ?? []) + [value == nil ? "delete" : "write"]
         if key.utf8.contains(where: ".\\".utf8.contains) { words.append("--literal-key") }

@@ -6,7 +6,7 @@ import PropertyList
 ///
 /// It reads the time that has passed (`10m`, `-10m`, `1 hour ago`, `1h 30min`), `now`, `today` and `yesterday` (when
 /// the day began), a time of day (`10:15`, the last time it was that time), and dates as in `TypedDate`. Local time,
-/// unless the text has a time zone. The words and units are those of `journalctl`.
+/// unless the text has a time zone. The words and units follow `journalctl`.
 enum TypedTime {
     /// Reads a time; returns `nil` for other text.
     static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {

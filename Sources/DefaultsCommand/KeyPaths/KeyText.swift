@@ -7,7 +7,7 @@ package struct KeyText {
     package let text: String
     let reading: Reading
 
-    /// A way to read the text, which an option chooses.
+    /// An interpretation of a typed key.
     package enum Reading: CaseIterable {
         /// The text is a key or a path, depending on the domain's values; see `path(in:)`.
         case either
@@ -76,7 +76,7 @@ package struct KeyText {
     ///
     /// Otherwise, the same command would delete first the one and then the other.
     func checkForDeletion(in values: DomainValues, of location: DomainLocation) throws(Failure) {
-        guard reading == .either, values[text] != nil else { return }
+        guard reading == .either, !text.utf8.contains(UInt8(ascii: "\\")), values[text] != nil else { return }
         var others = values
         others[text] = nil
         let path = try path(in: others)

@@ -53,8 +53,8 @@ struct ChangeText {
 
     /// Returns the beginning of a list of keys, in quotes, and the number of the others.
     static func list(_ keys: [String]) -> String {
-        let shown = keys.prefix(5).map { "\"\($0.printable)\"" }.joined(separator: ", ")
-        return shown + (keys.count > 5 ? " and \(keys.count - 5) more" : "")
+        let shown = keys.prefix(4).map { "\"\($0.printable)\"" }.joined(separator: ", ")
+        return shown + (keys.count > 4 ? " and \(keys.count - 4) more" : "")
     }
 
     /// Returns the part of a sentence that says when a change was made, and by which program.

@@ -61,6 +61,7 @@ struct Apply: ParsableCommand {
             if dryRun { continue }
             try backend.edit(
                 domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
+            backend.reportForcedKeys(edit.keys, of: domain)
         }
         if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
             Failure.note(
@@ -93,7 +94,7 @@ struct Apply: ParsableCommand {
                 .map { KeyChange(key: $0, old: $1.former, new: $1.value) }
             let outcome = try backend.takeBack(
                 ChangeSet(domain: domain, source: .app(.current), changes: changes), for: .reset(ofProfile: name),
-                isDry: dryRun)
+                by: Caller.program, isDry: dryRun)
             for key in outcome.kept.keys { keep(key, of: domain) }
             if outcome.changes.isEmpty { continue }
             try show(outcome.changes, of: domain, style)

@@ -79,7 +79,7 @@ struct Explain: ParsableCommand {
     private func missing(_ open: OpenDomain, _ snapshots: [DomainSnapshot], among keys: [String]) -> Failure {
         let isDamaged = snapshots.contains { $0.damage != nil }
         guard let key else {
-            return isDamaged ? Failure("No layer can be read.", .dataError) : NotFound.domain(open)
+            return isDamaged ? Failure("No readable layer has values.", .dataError) : NotFound.domain(open)
         }
         if isDamaged { return Failure("No readable layer has the key \"\(key)\".", .dataError) }
         var near = Suggestion.question(key, among: keys)

@@ -53,7 +53,7 @@ struct Log: ParsableCommand {
         var shown = 0
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {
-                if range.begins(after: record) { return nil }
+                if range.isPassed(by: record) { return nil }
                 if !range.contains(record) { continue }
                 if let changeSet = record.changeSet {
                     if !program.includes(changeSet) { continue }

@@ -79,7 +79,7 @@ struct Record: ParsableCommand {
         var net: [Domain: [String: KeyChange]] = [:]
         var end = range.since?.revision ?? 0
         var hasUnknown = false
-        while let record = try history.next(), !range.begins(after: record) {
+        while let record = try history.next(), !range.isPassed(by: record) {
             if range.since?.includes(record) ?? false { end = max(end, record.revision) }
             guard range.contains(record), record.domain.user == .current else { continue }
             if case .unknown = record.event { hasUnknown = true }
@@ -113,20 +113,20 @@ struct Record: ParsableCommand {
         var profile = Profile()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
         do throws(DefaultsError) {
-            var isInterrupted = false
+            var end: Revision?
             while true {
                 let event =
-                    try isInterrupted
+                    try end != nil
                     ? agent.nextEvent(within: 0)
                     : agent.nextEvent(within: -1, whileReading: interruption.descriptor)
                 guard let event else {
-                    if isInterrupted { break }
-                    isInterrupted = true
+                    if end != nil { break }
                     // Changes that were made before may still be on their way.
-                    _ = try agent.barrier()
+                    end = try agent.barrier().cursor.revision
                     continue
                 }
                 if case .gap = event { Failure.note("Some changes were missed; the profile may be incomplete.") }
+                if let end, case .record(let record, _) = event, record.revision > end { break }
                 guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
                     record.domain.user == .current, option.includes(changeSet)
                 else { continue }

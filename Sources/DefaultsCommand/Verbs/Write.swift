@@ -24,8 +24,8 @@ struct Write: ParsableCommand {
             DATE is a day with an optional time and zone: 2019-02-19, "2019-02-19 10:10:10", 2019-02-19T10:10:10Z, \
             "2019-02-19 10:10:10 +0100". Without a zone, it is local time.
 
-            With --json, a number doesn't change one that it equals as a 64-bit real, because many programs write 2.0 \
-            as 2. To change only the type of a number, use -int or -float.
+            With --json, a number changes nothing if it is what a program that holds numbers as 64-bit reals would \
+            write for the stored one, such as 2 for 2.0. To change only the type of a number, use -int or -float.
 
             A linked file, or one named by its path, is not replaced unless it is a property list. With --force, it is \
             replaced, and a backup copy is kept. The last good values that the agent has are saved with the edit.
@@ -65,24 +65,28 @@ struct Write: ParsableCommand {
         switch operands {
         case .all(let all):
             let values = try open.valuesToReplace()
-            let new = isJSON ? all.keepingNumbers(of: values) : all
+            let new = isJSON ? all.preservingNumbers(of: values) : all
             try open.edit(new.mapValues { $0 }, replacesAll: true)
-            open.noteTypes(of: new, replacing: values, isText: !isJSON)
+            open.reportTypeChanges(of: new, replacing: values, isText: !isJSON)
         case .key(let key, let new):
             let values = try open.valuesToReplace(of: key.candidates)
             let found = try key.path(in: values)
             if case .set(let value) = new, found.steps.isEmpty {
-                try open.edit([found.key: isJSON ? value.keepingNumbers(of: values[found.key]) : value])
-                if values[found.key] == nil, let parent = key.missingParent {
+                try open.edit([found.key: isJSON ? value.preservingNumbers(of: values[found.key]) : value])
+                if values[found.key] == nil, let parent = key.missingParent, values[parent] == nil {
                     Failure.note(
                         "\(open.location.subject) has no \"\(parent)\", so a key named \"\(found.key)\" was created. "
                             + "To set a value inside \"\(parent)\", put --key-path before the domain.")
                 }
             } else {
-                try open.change(from: values, of: key.candidates) { values in
+                // The suggestion of a similar key needs all of them.
+                let isMissing = values[found.key] == nil
+                let keys = isMissing ? nil : key.candidates
+                let values = try isMissing ? open.backend.snapshot(of: open.domain).values : values
+                try open.change(from: values, of: keys) { values in
                     try key.path(in: values).edit(in: values, of: open.location) { old throws(Failure) in
                         let value = try new.applied(to: old, key.text, of: open.location)
-                        return isJSON ? value.keepingNumbers(of: old) : value
+                        return isJSON ? value.preservingNumbers(of: old) : value
                     }
                 }
             }
