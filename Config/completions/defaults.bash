@@ -192,13 +192,13 @@ _defaults() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|log|undo|redo|record|apply|status|doctor|sync|help)
+    read|read-type|write|rename|delete|delete-all|domains|find|explain|edit|import|export|convert|diff|log|undo|redo|record|apply|tail|status|doctor|sync|help)
         # Offer subcommand argument completions
         "_defaults_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail log undo redo record apply status doctor sync help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find explain edit import export convert diff log undo redo record apply tail status doctor sync help' -- "${cur}"))
         ;;
     esac
 }
@@ -498,6 +498,84 @@ _defaults_find() {
     esac
 }
 
+_defaults_explain() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --color)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_edit() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --xml --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _defaults_import() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --force --version -h --help)
@@ -648,147 +726,6 @@ _defaults_diff() {
         ;;
     2)
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_edit() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --xml --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host -app)
-    __defaults_offer_flags_options 1
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    '-app')
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_explain() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --json --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --color)
-    __defaults_offer_flags_options 2
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    '-app')
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    '--color')
-        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    2)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_tail() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --json --initial --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --since --cursor-file -n --timeout --mode --exec --color)
-    __defaults_offer_flags_options -1
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    '-app')
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    '--since')
-        return
-        ;;
-    '--cursor-file')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-n')
-        return
-        ;;
-    '--timeout')
-        return
-        ;;
-    '--mode')
-        __defaults_add_completions -W 'latest'$'\n''everything'
-        return
-        ;;
-    '--exec')
-        return
-        ;;
-    '--color')
-        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    *)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -1043,6 +980,69 @@ _defaults_apply() {
     case "${positional_number}" in
     1)
         __defaults_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_defaults_tail() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --initial --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --since --cursor-file -n --timeout --mode --exec --color)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--since')
+        return
+        ;;
+    '--cursor-file')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-n')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    '--mode')
+        __defaults_add_completions -W 'latest'$'\n''everything'
+        return
+        ;;
+    '--exec')
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac

@@ -15,10 +15,19 @@ struct Defaults: ParsableCommand {
             files directly.
             """,
         version: Version.description,
-        subcommands: [
-            Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
-            Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Log.self, Undo.self,
-            Redo.self, Record.self, Apply.self, Status.self, Doctor.self, Sync.self, PrintHostIdentifier.self,
+        subcommands: [PrintHostIdentifier.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Read and write",
+                subcommands: [
+                    Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self,
+                    Find.self, Explain.self, Edit.self,
+                ]),
+            CommandGroup(name: "Files", subcommands: [Import.self, Export.self, Convert.self, Diff.self]),
+            CommandGroup(
+                name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
+            CommandGroup(name: "Follow", subcommands: [Tail.self]),
+            CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self]),
         ]
     )
 

@@ -17,6 +17,7 @@ enum OptionTable {
 
     /// The verbs, including "help".
     static let verbs: [Verb] = [
+        Verb(names: ["printhostidentifier"], domains: .none, isPassthrough: false, options: []),
         Verb(names: ["read"], domains: .one, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),
             Option(name: "--plist", hasValue: true),
@@ -46,6 +47,13 @@ enum OptionTable {
             Option(name: "--json", hasValue: false),
         ]),
         Verb(names: ["find"], domains: .none, isPassthrough: false, options: []),
+        Verb(names: ["explain"], domains: .one, isPassthrough: false, options: [
+            Option(name: "--json", hasValue: false),
+            Option(name: "--color", hasValue: true),
+        ]),
+        Verb(names: ["edit"], domains: .one, isPassthrough: false, options: [
+            Option(name: "--xml", hasValue: false),
+        ]),
         Verb(names: ["import"], domains: .one, isPassthrough: false, options: [
             Option(name: "--force", hasValue: false),
         ]),
@@ -58,24 +66,6 @@ enum OptionTable {
             Option(name: "--color", hasValue: true),
             Option(name: "--since", hasValue: true),
             Option(name: "--until", hasValue: true),
-        ]),
-        Verb(names: ["edit"], domains: .one, isPassthrough: false, options: [
-            Option(name: "--xml", hasValue: false),
-        ]),
-        Verb(names: ["explain"], domains: .one, isPassthrough: false, options: [
-            Option(name: "--json", hasValue: false),
-            Option(name: "--color", hasValue: true),
-        ]),
-        Verb(names: ["tail", "watch"], domains: .one, isPassthrough: false, options: [
-            Option(name: "--json", hasValue: false),
-            Option(name: "--since", hasValue: true),
-            Option(name: "--cursor-file", hasValue: true),
-            Option(name: "--initial", hasValue: false),
-            Option(name: "-n", hasValue: true),
-            Option(name: "--timeout", hasValue: true),
-            Option(name: "--mode", hasValue: true),
-            Option(name: "--exec", hasValue: true),
-            Option(name: "--color", hasValue: true),
         ]),
         Verb(names: ["log"], domains: .one, isPassthrough: false, options: [
             Option(name: "--by", hasValue: true),
@@ -115,6 +105,17 @@ enum OptionTable {
             Option(name: "--undo", hasValue: true),
             Option(name: "--color", hasValue: true),
         ]),
+        Verb(names: ["tail", "watch"], domains: .one, isPassthrough: false, options: [
+            Option(name: "--json", hasValue: false),
+            Option(name: "--since", hasValue: true),
+            Option(name: "--cursor-file", hasValue: true),
+            Option(name: "--initial", hasValue: false),
+            Option(name: "-n", hasValue: true),
+            Option(name: "--timeout", hasValue: true),
+            Option(name: "--mode", hasValue: true),
+            Option(name: "--exec", hasValue: true),
+            Option(name: "--color", hasValue: true),
+        ]),
         Verb(names: ["status"], domains: .none, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),
         ]),
@@ -122,7 +123,6 @@ enum OptionTable {
             Option(name: "--json", hasValue: false),
         ]),
         Verb(names: ["sync"], domains: .several, isPassthrough: false, options: []),
-        Verb(names: ["printhostidentifier"], domains: .none, isPassthrough: false, options: []),
         Verb(names: ["help"], domains: .none, isPassthrough: false, options: []),
     ]
 }
