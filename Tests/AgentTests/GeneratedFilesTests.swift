@@ -60,7 +60,7 @@ struct GeneratedFilesTests {
             .filter { $0.hasSuffix(".md") || ($0.hasPrefix("Sources/DefaultsCommand/") && $0.hasSuffix(".swift")) }
         let others = [
             "README.md", "Config/org.defaultsd.agent.plist", "Config/man/defaults.1", "Config/man/defaults-tail.1",
-            "Config/man/defaultsd.8",
+            "Config/man/defaults.5", "Config/man/defaultsd.8",
         ]
         for file in files + others {
             let text = try String(decoding: RawFile.read("\(root)/\(file)"), as: UTF8.self)
@@ -76,7 +76,7 @@ struct GeneratedFilesTests {
 
     @Test(
         "`mandoc` reports no warning for a manual page", .enabled(if: access("/usr/bin/mandoc", X_OK) == 0),
-        arguments: ["defaults.1", "defaults-tail.1", "defaultsd.8"])
+        arguments: ["defaults.1", "defaults-tail.1", "defaults.5", "defaultsd.8"])
     func lint(name: String) throws {
         let outcome = try Programs.run(
             "/usr/bin/mandoc", ["-T", "lint", "-W", "warning", "\(Self.config)/man/\(name)"])

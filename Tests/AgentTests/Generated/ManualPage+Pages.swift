@@ -1,3 +1,4 @@
+import Foundation
 import ProgramSupport
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ extension ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaults), section: 1,
             middle: environment(socketOfCommand, variablesOfCommand) + files + paths + statuses,
-            end: seeAlso("defaults-tail 1", "defaultsd 8"))
+            end: seeAlso("defaults-tail 1", "defaults 5", "defaultsd 8"))
     }
 
     /// Returns the page of `defaults tail`.
@@ -16,14 +17,14 @@ extension ManualPage {
         let tail = try CommandDescription(of: Programs.defaults).verbs.first { $0.commandName == "tail" }
         return ManualPage(
             command: try #require(tail), program: "defaults", section: 1,
-            middle: events + variablesOfChange + signals, end: seeAlso("defaults 1", "defaultsd 8"))
+            middle: events + variablesOfChange + signals, end: seeAlso("defaults 1", "defaults 5", "defaultsd 8"))
     }
 
     /// Returns the page of `defaultsd`.
     static func ofAgent() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaultsd), section: 8,
-            middle: environment(socketOfAgent, variablesOfAgent) + files
+            middle: try settings() + environment(socketOfAgent, variablesOfAgent) + files
                 + """
                 .Sh EXIT STATUS
                 .Bl -tag -width Ds
@@ -44,7 +45,36 @@ extension ManualPage {
             examples: [
                 "defaultsd", "defaultsd --directory /tmp/preferences --log-level debug",
             ],
-            end: seeAlso("defaults 1", "defaults-tail 1"))
+            end: seeAlso("defaults 1", "defaults-tail 1", "defaults 5"))
+    }
+
+    /// The agent's settings, from the comments in the file that documents them.
+    private static func settings() throws -> String {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Config/org.defaultsd.agent.plist")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        // The setting Directory has no default, so its key is in its comment.
+        let entries = text.matches(
+            of: #/(?s)<!--((?:(?!-->|<key>).)*)(?:-->\s*)?<key>(\w+)</key>\s*<(?:array/|\w+>([^<]*))/#)
+        try #require(entries.count == text.matches(of: /<key>/).count)
+        let items = entries.flatMap { entry in
+            let comment = entry.output.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let value = entry.output.3 ?? "none"
+            return [".It Li \(entry.output.2)"] + prose([comment])
+                + (entry.output.2 == "Directory" ? [] : ["The default is", ".Li \(value) ."])
+        }
+        return """
+            .Sh SETTINGS
+            The settings are keys of the domain
+            .Li org.defaultsd.agent .
+            The file
+            .Pa org.defaultsd.agent.plist ,
+            which is installed with the documentation, has them all, each with its default.
+            .Bl -tag -width Ds
+            \(items.joined(separator: "\n"))
+            .El
+
+            """
     }
 
     // MARK: defaults and defaultsd
@@ -147,9 +177,7 @@ extension ManualPage {
         apply only to this file;
         .Li HistoryExcludes
         applies to both.
-        The comments in
-        .Pa org.defaultsd.agent.plist ,
-        which is installed with the documentation, explain all settings.
+        These are settings of the agent.
         .It Pa ~/.config/.defaultsd.agent , $XDG_RUNTIME_DIR/defaultsd/socket.lock
         The agent's claims on the directory and on the socket.
         The agent locks these files

@@ -84,7 +84,7 @@ struct ManualPage {
     }
 
     /// Returns paragraphs as mdoc lines, one sentence per line.
-    private static func prose(_ paragraphs: [String]) -> [String] {
+    static func prose(_ paragraphs: [String]) -> [String] {
         Array(
             paragraphs.map { paragraph in
                 paragraph.split(separator: "\n").flatMap { line in
