@@ -11,7 +11,16 @@ struct AnsibleTests {
         .appendingPathComponent("../../.build-ansible").standardizedFileURL.path
 
     /// Whether `.ci/ansible` has installed Ansible.
-    private static let isThere = RawFile.exists(directory + "/ready")
+    static let isThere = RawFile.exists(directory + "/ready")
+
+    /// Returns the environment in which Python finds Ansible, which keeps its own files in a home directory.
+    static func environment(home: String) -> [String: String] {
+        [
+            "ANSIBLE_COLLECTIONS_PATH": directory, "ANSIBLE_HOME": home + "/ansible",
+            "ANSIBLE_LOCALHOST_WARNING": "0", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1", "LC_ALL": "C.UTF-8",
+            "PYTHONPATH": directory + "/lib", "TZ": "UTC",
+        ]
+    }
 
     /// The outcome of a task, as Ansible prints it.
     private enum Outcome: String { case ok, changed, fatal }
@@ -50,14 +59,9 @@ struct AnsibleTests {
         ]
         let file = agent.place.root + "/play.json"
         try RawFile.write(JSONSerialization.data(withJSONObject: [play]), to: file)
-        let environment = [
-            "ANSIBLE_COLLECTIONS_PATH": directory, "ANSIBLE_HOME": agent.place.root + "/ansible",
-            "ANSIBLE_LOCALHOST_WARNING": "0", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1", "LC_ALL": "C.UTF-8",
-            "PYTHONPATH": directory + "/lib", "TZ": "UTC",
-        ]
         let run = try Programs.run(
             "/usr/bin/env", ["python3", "-m", "ansible", "playbook", file],
-            environment: agent.place.environment.merging(environment) { $1 })
+            environment: agent.place.environment.merging(environment(home: agent.place.root)) { $1 })
         let outcomes = run.output.split(separator: "\n").compactMap { line in
             line.firstRange(of: ": [localhost]").flatMap { Outcome(rawValue: String(line[..<$0.lowerBound])) }
         }
