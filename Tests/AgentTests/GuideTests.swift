@@ -53,7 +53,7 @@ struct GuideTests {
     /// A user's home with an agent, in which a guide is followed.
     private final class Home {
         let agent: AgentProcess
-        /// What runs until the guide ends.
+        /// The programs that run until the guide ends.
         var followers: [RunningProgram] = []
         private var directory: String
 
