@@ -19,27 +19,42 @@ enum NewFile {
         _ path: String, _ flags: Int32, isForEveryone: Bool = false
     ) throws(SystemCall.Failure) -> FileDescriptor {
         let flags = flags | O_CREAT | O_EXCL
-        guard geteuid() == 0 else { return try FileDescriptor(opening: path, flags, mode: 0o600) }
-        let parent = try parent(of: path)
-        let name = Path.lastName(of: path)
-        let file = FileDescriptor(
-            owning: try SystemCall.run { openat(parent.number, name, flags | O_CLOEXEC, 0o600) })
-        do throws(SystemCall.Failure) {
-            try give(file, toOwnerOf: parent)
-            if isForEveryone, isInSystemDirectory(path) { try SystemCall.run { fchmod(file.number, 0o644) } }
-        } catch {
-            unlinkat(parent.number, name, 0)
-            throw error
+        let file =
+            try isInForeignDirectory(path)
+            ? createForOwner(path, flags) : FileDescriptor(opening: path, flags, mode: 0o600)
+        if isForEveryone, isInSystemDirectory(path), fchmod(file.number, 0o644) != 0 {
+            let failure = SystemCall.Failure(number: errno)
+            unlink(path)
+            throw failure
         }
         return file
     }
 
     /// Creates a directory, unless there is one.
     static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
-        guard geteuid() == 0 else {
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCall.Failure(number: errno) }
-            return
+        if isInForeignDirectory(path) { return try makeDirectoryForOwner(path) }
+        if mkdir(path, 0o700) != 0 {
+            if errno == EEXIST { return }
+            throw SystemCall.Failure(number: errno)
         }
+        if isInSystemDirectory(path) { chmod(path, 0o755) }
+    }
+
+    private static func createForOwner(
+        _ path: String, _ flags: Int32
+    ) throws(SystemCall.Failure) -> FileDescriptor {
+        let parent = try parent(of: path)
+        let name = Path.lastName(of: path)
+        let file = FileDescriptor(
+            owning: try SystemCall.run { openat(parent.number, name, flags | O_CLOEXEC, 0o600) })
+        do throws(SystemCall.Failure) { try give(file, toOwnerOf: parent) } catch {
+            unlinkat(parent.number, name, 0)
+            throw error
+        }
+        return file
+    }
+
+    private static func makeDirectoryForOwner(_ path: String) throws(SystemCall.Failure) {
         let parent = try parent(of: path)
         let name = Path.lastName(of: path)
         if mkdirat(parent.number, name, 0o700) != 0 {
@@ -52,11 +67,16 @@ enum NewFile {
                     openat(parent.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                 })
             try give(directory, toOwnerOf: parent)
-            if isInSystemDirectory(path) { try SystemCall.run { fchmod(directory.number, 0o755) } }
         } catch {
             unlinkat(parent.number, name, AT_REMOVEDIR)
             throw error
         }
+    }
+
+    /// Returns whether root works in a directory of another user.
+    private static func isInForeignDirectory(_ path: String) -> Bool {
+        var directory = stat()
+        return geteuid() == 0 && stat(Path.directory(of: path), &directory) == 0 && directory.st_uid != 0
     }
 
     /// Returns whether a file or directory that is created at a path will belong to this user.
@@ -84,8 +104,9 @@ enum NewFile {
         try SystemCall.run { fchown(file.number, directory.st_uid, directory.st_gid) }
     }
 
-    /// Returns whether a path is a system directory's, or inside one.
+    /// Returns whether a path is a system directory's, or inside one, and root works there.
     private static func isInSystemDirectory(_ path: String) -> Bool {
-        SystemDirectories(environment: .current).paths.contains { "\(path)/".utf8.starts(with: "\($0)/".utf8) }
+        geteuid() == 0
+            && SystemDirectories(environment: .current).paths.contains { "\(path)/".utf8.starts(with: "\($0)/".utf8) }
     }
 }
