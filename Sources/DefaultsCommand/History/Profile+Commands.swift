@@ -11,7 +11,7 @@ extension Profile {
         var rest = Profile()
         for (domain, edit) in edits.sorted(by: { $0.key < $1.key }) {
             for (key, value) in edit.sorted(by: { $0.key < $1.key }) {
-                if let line = Self.line(domain, key, value) {
+                if let line = Self.line(setting: key, of: domain, to: value) {
                     script += line
                 } else {
                     rest.edits[domain, default: [:]][key] = .some(value)
@@ -34,7 +34,7 @@ extension Profile {
     private static let longestLine = 1 << 16
 
     /// Returns the command that makes an edit; `nil` if no arguments express it exactly.
-    private static func line(_ domain: Domain, _ key: String, _ value: PropertyListValue?) -> String? {
+    private static func line(setting key: String, of domain: Domain, to value: PropertyListValue?) -> String? {
         let name = domain.name.description
         let host = domain.host.identifier
         // As arguments, these are something else, or refused.

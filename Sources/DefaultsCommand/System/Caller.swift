@@ -9,18 +9,17 @@ enum Caller {
 
     /// Returns the origin of this command's edits.
     static func origin(_ purpose: Origin.Purpose? = nil) -> Origin? {
-        let program = program
-        return program == nil && purpose == nil ? nil : Origin(program: program, purpose: purpose)
+        program == nil && purpose == nil ? nil : Origin(program: program, purpose: purpose)
     }
 
     /// The caller's name or path: a script, another program, or the service that runs a shell; `nil` for a person at a
     /// terminal, or if it is unknown.
-    static var program: String? {
+    static let program: String? = {
         let given = getenv(variable).map { String(cString: $0) }
         guard let found = given ?? found() else { return nil }
         if found.isEmpty { return nil }
         return found.utf8.count <= Origin.maximumLength ? found : Path.lastName(of: found).prefix(bytes: 255)
-    }
+    }()
 
     /// The programs that run a command for somebody else.
     private static let runners: Set = ["doas", "setsid", "su", "sudo", "timeout", "xargs"]
@@ -82,7 +81,10 @@ private struct RunningProcess {
     /// If the process has changed its directory, it is the argument as it was typed, unless an option may take it.
     var script: String? {
         let arguments = ProcessText.list("/proc/\(pid)/cmdline").dropFirst()
-        guard let argument = arguments.first(where: { !$0.hasPrefix("-") }) else { return nil }
+        guard let argument = arguments.first(where: { !$0.hasPrefix("-") }),
+            // The name of a descriptor says nothing about the script.
+            !argument.hasPrefix("/dev/"), !argument.hasPrefix("/proc/")
+        else { return nil }
         let directory = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         let relative = argument.hasPrefix("./") ? String(argument.dropFirst(2)) : argument
         let path = Path.isAbsolute(argument) ? argument : "\(directory ?? "")/\(relative)"

@@ -45,7 +45,7 @@ struct Explain: ParsableCommand {
         guard found.first?.1.isEmpty == false else { throw missing(open, snapshots, among: all) }
         let style = ChangeText(isColored: color.isColored())
         if json {
-            try StandardOutput.write(found.map { Self.json(open.domain.name, $0, $1) }.joined())
+            try StandardOutput.write(found.map { Self.json(key: $0, of: open.domain.name, $1) }.joined())
         } else if key != nil {
             try StandardOutput.write(LayerLine.text(found[0].1, style))
         } else {
@@ -67,7 +67,7 @@ struct Explain: ParsableCommand {
         return layers
     }
 
-    private static func json(_ name: DomainName, _ key: String, _ layers: [LayerLine]) -> String {
+    private static func json(key: String, of name: DomainName, _ layers: [LayerLine]) -> String {
         let entries = [
             ("domain", JSONText.string(name.description)), ("key", JSONText.string(key)),
             ("layers", ChangeJSON.list(layers.map(\.json))),
