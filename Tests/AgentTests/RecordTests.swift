@@ -72,6 +72,15 @@ struct RecordTests {
         }
     }
 
+    @Test("`record` ends when nobody reads its output anymore")
+    func reader() throws {
+        try AgentProcess.withAgent { agent in
+            let recording = try agent.start("record")
+            recording.closeOutput()
+            #expect(recording.status(within: 30) == 1, "Nothing was recorded.")
+        }
+    }
+
     @Test("`record --all` has all values that the user has set, also without an agent", arguments: [true, false])
     func all(_ hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in

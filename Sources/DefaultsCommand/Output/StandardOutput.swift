@@ -15,6 +15,12 @@ enum StandardOutput {
         try write(isatty(STDOUT_FILENO) == 1 ? Array(escaped(String(decoding: text, as: UTF8.self)).utf8) : text)
     }
 
+    /// Whether the output can still be read; false after the reader of a pipe has closed it.
+    static var hasReader: Bool {
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR) == 0
+    }
+
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             if scalar == "\n" || scalar == "\t" { return result.unicodeScalars.append(scalar) }

@@ -140,7 +140,7 @@ struct Record: ParsableCommand {
     }
 }
 
-/// A descriptor that reports an error once the user has interrupted the process.
+/// A descriptor that reports an error once the user has interrupted the process, or standard output has no reader.
 ///
 /// It is the writing end of a pipe, whose reading end a thread closes when a signal arrives. The signals don't end the
 /// process while this object exists.
@@ -157,7 +157,9 @@ private final class Interruption {
         let input = ends[0]
         let isStarted = DetachedThread.start {
             if let watch = try? SignalWatch() {
-                while case .childChanged = watch.wait() {}
+                // Nobody would read the profile if the reader of standard output is gone.
+                let reader = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+                while StandardOutput.hasReader, case .childChanged = watch.wait(for: reader) {}
             }
             close(input)
         }
