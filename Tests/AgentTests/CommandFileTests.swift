@@ -69,6 +69,9 @@ struct CommandFileTests {
         .fails(["import", "a.b"], status: 64, "Missing expected argument '<path>'. See `defaults help import`."),
         .fails(["export", "nope", "-"], status: 1, "The domain nope does not exist."),
         .fails(ab, ["export", "a.b", "$T/no/e"], status: 73, "$T/no/e can't be written: No such file or directory."),
+        .fails(
+            ab, ["export", "a.b", "$P/a.b.plist"], status: 64,
+            "$P/a.b.plist is the file of the domain a.b itself. Nothing is exported; name another file."),
         .fails(ab, ["export", "a.b", "$T"], status: 73, "$T can't be written: Is a directory."),
         .fails(
             ["write", "a.b", "k", #"\001"#], ["export", "a.b", "-"], status: 65,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DefaultsCore
+import Glibc
 import PropertyList
 
 /// `defaults export domain file`.
@@ -21,6 +22,11 @@ struct Export: ParsableCommand {
 
     func run() throws {
         let domain = try location.open(domain)
+        if isOwnFile(of: domain) {
+            throw Failure(
+                "\(path) is the file of \(domain.location.name) itself. Nothing is exported; name another file.",
+                .usage)
+        }
         let values = try domain.values()
         let bytes: [UInt8]
         do throws(PropertyListError) {
@@ -30,5 +36,15 @@ struct Export: ParsableCommand {
         }
         try OutputFile.write(bytes, to: path)
         domain.markRead(values)
+    }
+
+    /// Returns whether the output file is the domain's file.
+    private func isOwnFile(of open: OpenDomain) -> Bool {
+        guard !path.isStandard, let own = try? open.choice.directory(of: open.location).path(of: open.domain) else {
+            return false
+        }
+        var (output, file) = (stat(), stat())
+        return stat(path.cString, &output) == 0 && stat(own, &file) == 0
+            && (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
     }
 }
