@@ -11,6 +11,12 @@ struct PastDomain {
 
     var values: DomainValues { past.values }
 
+    /// Whether neither the domain nor any trace of it exists.
+    var isUnknown: Bool { values.isEmpty && past.isTooOld && !isThere && problem == nil }
+
+    /// Whether the domain has values now.
+    private let isThere: Bool
+
     /// Reads the values, and reports what may be wrong about them.
     init(_ open: OpenDomain, at point: HistoryPoint, _ options: some LocationChoice) throws {
         guard open.location.directory == nil else {
@@ -24,8 +30,10 @@ struct PastDomain {
         let settings = AgentSettings(
             try AgentSettings.domain.map { domain throws(DefaultsError) in try agent.snapshot(of: domain).values }
                 ?? [:], problems: &problems)
+        let snapshot = try agent.snapshot(of: open.domain)
+        isThere = !snapshot.isEmpty
         past = try PastValues(
-            from: try agent.snapshot(of: open.domain), &history, excluding: settings.historyExclusions,
+            from: snapshot, &history, excluding: settings.historyExclusions,
             after: point.revision
         ) { point.includes($0) }
         problem = history.problem
