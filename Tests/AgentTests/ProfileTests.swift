@@ -134,4 +134,25 @@ struct ProfileTests {
             #expect(try defaults("apply", path, "--prune").status == 69)
         }
     }
+
+    @Test("`apply` says that an agent of protocol 1 doesn't remember the changes")
+    func oldAgent() throws {
+        try ScriptedAgent.with(protocolVersion: 1) { request, _ in
+            let answer: Message? =
+                switch request.request {
+                case .read(let domain, _): .values(DomainSnapshot(domain: domain, values: [:], cursor: .ofNoLog))
+                case .edit: .edited(ScriptedAgent.cursor(1))
+                case .synchronize: .synchronized(ScriptedAgent.cursor(1), failures: [])
+                default: nil
+                }
+            return .messages([answer].compactMap(\.self).map { NumberedMessage(number: request.number, message: $0) })
+        } _: { agent, environment in
+            let path = "\(agent.path)/dark.profile"
+            try RawFile.write("{Domains = ({Domain = org.a; Set = {theme = dark;};});}", to: path)
+            let outcome = try Programs.run(Programs.defaults, ["apply", path], environment: environment.variables)
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains(" is older than this program, and has no history."))
+            #expect(outcome.errors.hasSuffix(" aren't in the history, so --prune and --undo won't find them.\n"))
+        }
+    }
 }

@@ -20,10 +20,14 @@ package final class ScriptedAgent: Sendable {
     package let connections = Atomic(0)
     /// The preferences directory.
     package let path: String
+    private let protocolVersion: Int64
     private let script: @Sendable (NumberedRequest, ScriptedAgent) -> Reply
 
-    private init(_ path: String, _ script: @escaping @Sendable (NumberedRequest, ScriptedAgent) -> Reply) {
+    private init(
+        _ path: String, protocolVersion: Int64, _ script: @escaping @Sendable (NumberedRequest, ScriptedAgent) -> Reply
+    ) {
         self.path = path
+        self.protocolVersion = protocolVersion
         self.script = script
     }
 
@@ -35,17 +39,19 @@ package final class ScriptedAgent: Sendable {
     /// Runs a body with an agent.
     ///
     /// - Parameters:
+    ///   - protocolVersion: The version of the protocol that the agent speaks.
     ///   - script: A function that returns the reply to each request except the greeting.
     ///   - body: The body, called with the agent and the environment of its clients.
     /// - Throws: The body's error, or an error if the agent can't listen.
     package static func with(
+        protocolVersion: Int64 = Request.protocolVersions.upperBound,
         _ script: @escaping @Sendable (NumberedRequest, ScriptedAgent) -> Reply,
         _ body: (ScriptedAgent, Environment) throws -> Void
     ) throws {
         try withTemporaryDirectory { path in
             let listener = try listeningSocket(at: "\(path)/socket")
             let number = listener.number
-            let agent = ScriptedAgent(path, script)
+            let agent = ScriptedAgent(path, protocolVersion: protocolVersion, script)
             try withBackgroundThread { mayGoOn in
                 while mayGoOn() {
                     var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
@@ -85,7 +91,9 @@ package final class ScriptedAgent: Sendable {
     private func reply(to request: NumberedRequest) -> Reply {
         guard case .hello = request.request else { return script(request, self) }
         let welcome = Message.welcome(
-            Welcome(pid: Int64(getpid()), directory: path, system: .none, cursor: Self.cursor(0)))
+            Welcome(
+                pid: Int64(getpid()), directory: path, system: .none, cursor: Self.cursor(0),
+                protocolVersion: protocolVersion))
         return .messages([NumberedMessage(number: request.number, message: welcome)])
     }
 

@@ -32,14 +32,18 @@ package struct HistoryReader {
     ///   - filter: The domains and keys to read.
     /// - Throws: `agentRefused` if the agent is older than its clients and has no history.
     package init(_ agent: AgentConnection, _ filter: SubscriptionFilter) throws(DefaultsError) {
-        guard agent.welcome.protocolVersion >= 2 else {
-            throw DefaultsError(
-                .agentRefused,
-                "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no "
-                    + "history. Restart it, for example with `systemctl --user restart defaultsd`.")
-        }
+        if let problem = Self.problem(with: agent) { throw problem }
         self.agent = agent
         self.filter = filter
+    }
+
+    /// Returns the error for an agent that is older than its clients and has no history; `nil` for any other.
+    package static func problem(with agent: AgentConnection) -> DefaultsError? {
+        if agent.welcome.protocolVersion >= 2 { return nil }
+        return DefaultsError(
+            .agentRefused,
+            "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no history. "
+                + "Restart it, for example with `systemctl --user restart defaultsd`.")
     }
 
     /// Returns the next record; `nil` at the beginning of the history, or of the part that can be read.

@@ -63,11 +63,7 @@ struct Apply: ParsableCommand {
                 domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
             backend.reportForcedKeys(edit.keys, of: domain)
         }
-        if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
-            Failure.note(
-                "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "
-                    + "start an agent, run `defaultsd`.")
-        }
+        if !dryRun, !changed.isEmpty, let note = Self.note(backend as? AgentConnection) { Failure.note(note) }
         let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
         if !dryRun {
             for domain in changed.sorted() { try backend.synchronize(domain) }
@@ -117,6 +113,17 @@ struct Apply: ParsableCommand {
 
     private func show(_ changes: [KeyChange], of domain: Domain, _ style: ChangeText) throws {
         try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
+    }
+
+    /// Returns a note that the changes aren't remembered; `nil` if they are.
+    private static func note(_ agent: AgentConnection?) -> String? {
+        guard let agent else {
+            return "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "
+                + "start an agent, run `defaultsd`."
+        }
+        return HistoryReader.problem(with: agent).map {
+            "\($0) These changes aren't in the history, so --prune and --undo won't find them."
+        }
     }
 
     private static func changes(_ edit: Difference, in values: DomainValues) -> [KeyChange] {
