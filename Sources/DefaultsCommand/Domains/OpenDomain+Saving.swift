@@ -27,6 +27,7 @@ extension OpenDomain {
         }
         do {
             let edit = try edit()
+            if let damage = replacedDamage { Failure.note("\(damage) \(Self.replacement)") }
             do throws(DefaultsError) { try backend.synchronize(domain) } catch {
                 guard error.code == .agentUnavailable else { throw error }
                 guard !error.isTimeout, try isSaved(edit) else {

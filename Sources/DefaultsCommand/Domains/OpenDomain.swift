@@ -69,10 +69,13 @@ struct OpenDomain {
     /// The sentence after the report of a damaged file that an edit may replace.
     static let replacement = "If it is replaced, a backup copy is kept beside it."
 
-    /// Returns the values that an edit may replace, of some keys or all, possibly none, and reports a damaged file.
-    func valuesToReplace(of keys: [String]? = nil) throws(DefaultsError) -> DomainValues {
+    /// The damage of the file that the edit replaces, to be reported once the edit hasn't been refused.
+    private(set) var replacedDamage: String?
+
+    /// Returns the values that an edit may replace, of some keys or all, possibly none.
+    mutating func valuesToReplace(of keys: [String]? = nil) throws(DefaultsError) -> DomainValues {
         let snapshot = try backend.snapshot(of: domain, keys: keys)
-        if let damage = snapshot.damage { Failure.note("\(damage) \(Self.replacement)") }
+        replacedDamage = snapshot.damage
         return snapshot.values
     }
 

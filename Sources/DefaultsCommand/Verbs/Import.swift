@@ -33,7 +33,7 @@ struct Import: ParsableCommand {
         // Reading standard input may take long enough for an agent to start or stop, so don't connect earlier than
         // this.
         if force.isForced { try location.replaceDamage(of: domain) }
-        let open = try location.open(target)
+        var open = try location.open(target)
         let old = try open.valuesToReplace()
         let new = document.isJSON ? values.preservingNumbers(of: old) : values
         try open.edit(new.mapValues { $0 })

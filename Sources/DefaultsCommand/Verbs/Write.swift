@@ -61,7 +61,7 @@ struct Write: ParsableCommand {
     static func change(
         _ domain: String, _ operands: WriteOperands, _ location: some LocationChoice, isJSON: Bool = false
     ) throws {
-        let open = try location.open(domain)
+        var open = try location.open(domain)
         switch operands {
         case .all(let all):
             let values = try open.valuesToReplace()
