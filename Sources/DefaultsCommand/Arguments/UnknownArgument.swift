@@ -1,3 +1,5 @@
+import DefaultsCore
+
 /// Checks for unknown verbs and options, with better messages than the parser's.
 enum UnknownArgument {
     /// Checks prepared arguments.
@@ -40,7 +42,11 @@ enum UnknownArgument {
 
     /// Returns the verb with a name; for `help`, also checks that its topic is a verb.
     private static func findVerb(_ name: String, topic: String?) throws(Failure) -> OptionTable.Verb {
-        guard let verb = OptionTable.verb(named: name) else { throw unknownVerb(name) }
+        guard let verb = OptionTable.verb(named: name) else {
+            // `-g` has become this.
+            if name == DomainName.global.description { throw Failure("Name a verb first: `defaults read -g`.", .usage) }
+            throw unknownVerb(name)
+        }
         if name == "help", let topic, !topic.hasPrefix("-"), OptionTable.verb(named: topic) == nil {
             throw unknownVerb(topic)
         }
