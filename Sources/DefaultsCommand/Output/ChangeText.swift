@@ -17,7 +17,7 @@ struct ChangeText {
     }
 
     /// The length, in characters, above which a value is shortened.
-    private static let longest = 200
+    private static let longest = isatty(STDOUT_FILENO) == 1 ? 80 : 200
 
     /// Returns the lines for an event; none for events that only programs need.
     func lines(_ event: StreamEvent) -> [String] {
@@ -40,8 +40,11 @@ struct ChangeText {
 
     /// Returns the text of a change: the key, its old value, an arrow, its new value.
     func text(_ change: KeyChange) -> String {
-        let old = colored(shown(change.old), .red)
-        let new = colored(shown(change.new), .green)
+        let texts = (Self.text(change.old), Self.text(change.new))
+        // Of long values, show where they begin to differ.
+        let common = zip(texts.0.utf8, texts.1.utf8).prefix { $0 == $1 }.count
+        let old = colored(Self.shortened(texts.0, of: change.old, from: common), .red)
+        let new = colored(Self.shortened(texts.1, of: change.new, from: common), .green)
         return "\(shownKey(change.key))  \(old) → \(new)"
     }
 
@@ -149,10 +152,26 @@ struct ChangeText {
     }
 
     /// Returns a value as JSON, shortened if it is long; `--json` shows all of it.
-    func shown(_ value: PropertyListValue?) -> String {
-        guard let value else { return "(none)" }
-        let text = JSONText.of(value)
-        return text.count <= Self.longest ? text : "\(text.prefix(Self.longest))… (\(text.utf8.count) bytes)"
+    func shown(_ value: PropertyListValue?) -> String { Self.shortened(Self.text(value), of: value, from: 0) }
+
+    private static func text(_ value: PropertyListValue?) -> String { value.map(JSONText.of) ?? "(none)" }
+
+    /// Returns the part of a value's text around an offset in bytes, and the size; the whole text if it is short.
+    private static func shortened(_ text: String, of value: PropertyListValue?, from offset: Int) -> String {
+        // Don't count the characters of a text that may have megabytes.
+        func index(_ distance: Int, from start: String.Index) -> String.Index {
+            text.index(start, offsetBy: distance, limitedBy: distance < 0 ? text.startIndex : text.endIndex)
+                ?? (distance < 0 ? text.startIndex : text.endIndex)
+        }
+        if index(longest, from: text.startIndex) == text.endIndex { return text }
+        let lead = longest / 4
+        let difference = text.utf8.index(text.startIndex, offsetBy: min(offset, text.utf8.count))
+        // A beginning that is as short as the lead is shown, too.
+        let start = offset <= 2 * lead ? text.startIndex : index(-lead, from: difference)
+        let end = index(longest, from: start)
+        let size = if case .data(let bytes)? = value { bytes.count } else { text.utf8.count }
+        let ellipses = (start == text.startIndex ? "" : "…", end == text.endIndex ? "" : "…")
+        return "\(ellipses.0)\(text[start..<end])\(ellipses.1) (\(size) bytes)"
     }
 
     func colored(_ text: String, _ color: Color) -> String {
