@@ -39,7 +39,9 @@ struct DoctorChecksTests {
     @Test("A finding is two lines of text, and one object")
     func output() {
         let finding = Finding(.problem, "id", "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
-        #expect(finding.text == "problem  It\\nbroke.\n         Run \"x\".\n")
+        let text = "problem  It\\nbroke.\n         Run \"x\".\n"
+        #expect(finding.text(ChangeText(isColored: false)) == text)
+        #expect(finding.text(ChangeText(isColored: true)) == "\u{1B}[31mproblem\u{1B}[0m" + text.dropFirst(7))
         #expect(
             finding.json
                 == #"{"id":"id","severity":"problem","message":"It\nbroke.","remedy":"Run \"x\".","path":"/a\u001bb"}"#

@@ -116,7 +116,7 @@ struct AgentStatus {
             findings.append(
                 Finding(
                     .note, "inotify-overflow",
-                    "The kernel's inotify queue overflowed \(overflows) time\(overflows == 1 ? "" : "s") since the "
+                    "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
                         + "agent started. The agent then checked every file, so nothing was missed.",
                     remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl."))
         }
@@ -144,13 +144,13 @@ struct AgentStatus {
             findings.append(
                 Finding(
                     .problem, "edits-unsaved",
-                    splitting: "\(domain.description): \(Self.count(edits)) can't be saved. \(message)",
+                    splitting: "\(domain.description): \(edits.counting("edit")) can't be saved. \(message)",
                     remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
                     path: path))
         }
         findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
             Finding(
-                .note, "edits-pending", "\(domain.description): \(Self.count(edits)) not yet saved.",
+                .note, "edits-pending", "\(domain.description): \(edits.counting("edit")) not yet saved.",
                 remedy: "The agent saves edits after a short delay. To save them now, run `defaults sync`.")
         }
         return findings
@@ -161,6 +161,4 @@ struct AgentStatus {
         return ((try? fields.systemDirectories()) ?? .none).path(
             of: domain, besides: PreferencesDirectory(path: directory))
     }
-
-    private static func count(_ edits: Int64) -> String { "\(edits) \(edits == 1 ? "edit" : "edits")" }
 }

@@ -150,7 +150,7 @@ struct DirectoryExamination {
         }
         let more = files.count - names.count
         let list = names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        let count = files.count == 1 ? "1 file" : "\(files.count) files"
+        let count = files.count.counting("file")
         let what = files.count == 1 && what.hasPrefix("are ") ? "is \(what.dropFirst(4))" : what
         return [
             Finding(

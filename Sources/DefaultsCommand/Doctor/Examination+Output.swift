@@ -2,10 +2,11 @@ import DefaultsCore
 
 /// The output of `defaults doctor`.
 extension Examination {
-    /// The report as text: a few lines about the current state, the findings, and a summary.
-    var text: String {
-        let findings = self.findings.map(\.text).joined()
-        return head + "\n" + findings + (findings.isEmpty ? "" : "\n") + self.findings.summary + "\n"
+    /// Returns the report as text: a few lines about the current state, the findings, and a summary.
+    func text(_ style: ChangeText) -> String {
+        let findings = self.findings.map { $0.text(style) }.joined()
+        let summary = style.colored(self.findings.summary, self.findings.needAttention ? .bold : .green)
+        return head + "\n" + findings + (findings.isEmpty ? "" : "\n") + summary + "\n"
     }
 
     private var head: String {
@@ -44,7 +45,8 @@ extension Examination {
     }
 
     private func watching(_ status: AgentStatus) -> String {
-        "\(status.mode ?? "unknown") (\(status.watches ?? 0) watches, \(status.overflows) overflows)"
+        "\(status.mode ?? "unknown") (\((status.watches ?? 0).counting("watch", plural: "watches")), "
+            + "\(status.overflows.counting("overflow")))"
     }
 
     /// The report as a JSON object.

@@ -66,11 +66,18 @@ struct Finding: Hashable {
             ] + (path.map { [("path", JSONText.string($0))] } ?? []))
     }
 
-    /// The finding as two lines: what it is, and the remedy, indented.
-    var text: String {
+    /// Returns the finding as two lines: what it is, and the remedy, indented.
+    func text(_ style: ChangeText) -> String {
         let width = 9
-        let title = severity.rawValue + String(repeating: " ", count: width - severity.rawValue.count)
-        return "\(title)\(message.printable)\n\(String(repeating: " ", count: width))\(remedy.printable)\n"
+        let color: ChangeText.Color =
+            switch severity {
+            case .problem: .red
+            case .warning: .yellow
+            case .note: .dim
+            }
+        let space = String(repeating: " ", count: width - severity.rawValue.count)
+        return "\(style.colored(severity.rawValue, color))\(space)\(message.printable)\n"
+            + "\(String(repeating: " ", count: width))\(remedy.printable)\n"
     }
 }
 
@@ -87,7 +94,7 @@ extension [Finding] {
     var summary: String {
         let counts = Finding.Severity.allCases.compactMap { severity in
             let count = count { $0.severity == severity }
-            return count == 0 ? nil : "\(count) \(severity.rawValue)\(count == 1 ? "" : "s")"
+            return count == 0 ? nil : count.counting(severity.rawValue)
         }
         if needAttention { return counts.joined(separator: ", ") + "." }
         return "No problems found." + (counts.isEmpty ? "" : " \(counts.joined(separator: ", ")).")

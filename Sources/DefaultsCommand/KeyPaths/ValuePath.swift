@@ -127,7 +127,7 @@ package struct ValuePath {
     private func missingElement(
         _ depth: Int, _ elements: [PropertyListValue], _ location: DomainLocation, _ consequence: String = ""
     ) -> Failure {
-        let count = elements.count == 1 ? "1 element" : "\(elements.count) elements"
+        let count = elements.count.counting("element")
         return Failure(
             "\(shown(depth)) in \(location.name) has \(count), counted from 0, so there is no element "
                 + "\(steps[depth])\(consequence).",

@@ -20,8 +20,9 @@ enum StatusText {
         }
         lines += [
             "socket       \(text(status, "socket"))",
-            "watching     \(text(watch, "mode")) (\(text(watch, "watches")) watches, "
-                + "\(text(watch, "rescans")) rescans, \(text(watch, "overflows")) overflows, "
+            "watching     \(text(watch, "mode")) (\(number(watch, "watches").counting("watch", plural: "watches")), "
+                + "\(number(watch, "rescans").counting("rescan")), "
+                + "\(number(watch, "overflows").counting("overflow")), "
                 + "\(text(watch, "rearms")) re-armed)",
             "domains      \(text(status, "domains"))",
             "revision     \(text(status, "revision")) (cursor \(text(status, "cursor")))",
@@ -38,8 +39,7 @@ enum StatusText {
             return "\((try? $0.domain().name.description.printable) ?? "?"): \(ChangeText.list(keys))"
         }
         lines += section("pending", status, "pending") {
-            let count = text($0, "edits")
-            return "\(domain($0)): \(count) \(count == "1" ? "edit" : "edits") not saved yet"
+            "\(domain($0)): \(number($0, "edits").counting("edit")) not saved yet"
         }
         lines += section("errors", status, "errors") {
             // An error without a domain concerns a directory.
@@ -65,6 +65,8 @@ enum StatusText {
         title + String(repeating: " ", count: max(0, 12 - title.count))
     }
 
+    private static func number(_ fields: Fields, _ key: String) -> Int64 { (try? fields.integer(key)) ?? 0 }
+
     private static func text(_ fields: Fields, _ key: String) -> String {
         switch fields.values[key] {
         case .string(let text)?: text.printable
@@ -82,6 +84,18 @@ enum StatusText {
             let whole = Int(exactly: seconds.rounded(.towardZero))
         else { return "?" }
         return whole < 120 ? "\(whole) s" : "\(whole / 3_600) h \(whole / 60 % 60) min"
+    }
+}
+
+extension BinaryInteger {
+    /// Returns the number and what it counts.
+    ///
+    /// - Parameters:
+    ///   - noun: A noun in the singular.
+    ///   - plural: The plural, if it isn't the noun with an "s".
+    /// - Returns: Such as "1 edit" or "2 edits".
+    func counting(_ noun: String, plural: String? = nil) -> String {
+        "\(self) \(self == 1 ? noun : plural ?? "\(noun)s")"
     }
 }
 

@@ -40,7 +40,7 @@ extension OpenDomain {
         let remedy =
             isText ? " `read` prints numbers, dates and Booleans as strings; to keep types, use `read --json`." : ""
         Failure.note(
-            "The edit changed the type of \(keys.count == 1 ? "1 key" : "\(keys.count) keys") in \(location.name): "
+            "The edit changed the type of \(keys.count.counting("key")) in \(location.name): "
                 + "\(ChangeText.list(keys)).\(remedy)")
     }
 }

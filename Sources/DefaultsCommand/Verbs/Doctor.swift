@@ -30,11 +30,14 @@ struct Doctor: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
 
     func run() throws {
         let examination = Examination(
             directory: location.directory, socket: location.socket, environment: .current)
-        try StandardOutput.write(json ? examination.json + "\n" : examination.text)
+        let style = ChangeText(isColored: color.isColored())
+        try StandardOutput.write(json ? examination.json + "\n" : examination.text(style))
         if examination.findings.needAttention { throw ExitCode(1) }
     }
 }
