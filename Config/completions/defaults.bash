@@ -1079,7 +1079,7 @@ _defaults_doctor() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app)
+    non_repeating_options=(--directory --socket -host -app --color)
     __defaults_offer_flags_options 0
 
     # Offer option value completions
@@ -1097,6 +1097,10 @@ _defaults_doctor() {
         ;;
     '-app')
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion doctor -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
         return
         ;;
     esac

@@ -3,6 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import Linux
 import ProgramSupport
 import PropertyList
 import TestSupport
@@ -56,7 +57,7 @@ struct TailExecTests {
             try agent.connect().edit(Domain(DomainName("a.b")), ["a\nb": "v"], replacesAll: false)
             try RawFile.write("{k = w;}", to: agent.place.path("c.d"))
             try agent.synchronize()
-            let names = ["HOST", "KEYS", "SOURCE_PID", "SOURCE_EXECUTABLE", "OTHER"]
+            let names = ["HOST", "KEYS", "VALUE", "SOURCE_PID", "SOURCE_EXECUTABLE", "OTHER"]
             let stale = Dictionary(uniqueKeysWithValues: names.map { ("DEFAULTS_\($0)", "stale") })
             let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
             let command = "env | grep =stale; echo $DEFAULTS_DOMAIN ${DEFAULTS_KEYS-unset}"
@@ -64,6 +65,39 @@ struct TailExecTests {
                 Programs.defaults, ["tail", "--since", "\(epoch):0", "-n", "2", "--exec", command],
                 environment: agent.place.environment.merging(stale) { $1 })
             #expect(outcome.output == "DEFAULTS_OTHER=stale\na.b unset\nDEFAULTS_OTHER=stale\nc.d k\n")
+        }
+    }
+
+    @Test("A command gets the new value of a single key as `read` prints it")
+    func value() throws {
+        try AgentProcess.withAgent { agent in
+            for value in [["-string", "two  words"], ["-int", "5"], ["-array", "1", "b c"], ["-data", "0a"]] {
+                _ = try agent.run(["write", "a.b", "k"] + value)
+            }
+            try agent.defaults("delete", "a.b", "k")
+            try agent.defaults("write", "a.b", "{one = 1; two = 2;}")
+            let client = try agent.connect()
+            try client.edit(Domain(DomainName("a.b")), ["one": "n\0l"], replacesAll: false)
+            try client.edit(
+                Domain(DomainName("a.b")), ["one": .string(String(repeating: "x", count: 70_000))], replacesAll: false)
+            let outcome = try Self.past(agent, "echo \"${DEFAULTS_VALUE-unset}\"", "-n", "8")
+            #expect(outcome.errors == "")
+            #expect(outcome.output == "two  words\n5\n(\n    1,\n    \"b c\"\n)\n<0a>\nunset\nunset\nunset\nunset\n")
+        }
+    }
+
+    @Test("A command finds the `defaults` that runs it, unless its directory is in the PATH already")
+    func searchPath() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "k", "v")
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let own = Path.directory(of: Programs.defaults)
+            for (path, expected) in [("/usr/bin:/bin", "\(own):/usr/bin:/bin"), ("/bin:\(own)", "/bin:\(own)")] {
+                let outcome = try Programs.run(
+                    Programs.defaults, ["tail", "--since", "\(epoch):0", "-n", "1", "--exec", "echo $PATH"],
+                    environment: agent.place.environment.merging(["PATH": path]) { $1 })
+                #expect(outcome.output == "\(expected)\n", "\(outcome.errors)")
+            }
         }
     }
 

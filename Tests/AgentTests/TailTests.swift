@@ -62,6 +62,49 @@ struct TailTests {
         }
     }
 
+    @Test("`--initial -n 0` prints the current values and ends; without values to wait for, 0 is refused")
+    func onlyValues() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "k", "1")
+            let outcome = try agent.defaults("tail", "a.*", "--initial", "-n", "0")
+            #expect(outcome.status == 0 && outcome.output == "a.b k  \"1\"\n")
+            #expect(try agent.defaults("tail", "none", "--initial", "-n", "0").output == "")
+            #expect(try agent.defaults("tail", "-n", "0").status == 64)
+        }
+    }
+
+    @Test("Long values are shortened to where they begin to differ; data is shown with its own size")
+    func longValues() throws {
+        try AgentProcess.withAgent { agent in
+            let domain = try Domain(DomainName("a.b"))
+            let client = try agent.connect()
+            let long = String(repeating: "é", count: 300)
+            let data = PropertyListValue.data(Array(repeating: 0, count: 999))
+            for value in [.string("\(long)1\(long)"), .string("\(long)2\(long)"), data] {
+                try client.edit(domain, ["k": value], replacesAll: false)
+            }
+            let lines = try Self.past(agent).output.split(separator: "\n")
+            try #require(lines.count == 3)
+            let (lead, rest) = (String(repeating: "é", count: 50), String(repeating: "é", count: 149))
+            let beginning = "\"" + String(repeating: "é", count: 199)
+            #expect(lines[0].contains("k  (none) → \(beginning)… (1203 bytes)  ("))
+            #expect(lines[1].contains("k  …\(lead)1\(rest)… (1203 bytes) → …\(lead)2\(rest)… (1203 bytes)  ("))
+            #expect(lines[2].contains("k  \(beginning)… (1203 bytes) → {\"$data\":\"AAA"))
+            #expect(lines[2].contains("AAA… (999 bytes)  ("))
+        }
+    }
+
+    @Test("On a terminal, the agent that the command follows is named", .enabled(if: Programs.isInstalled("script")))
+    func readiness() throws {
+        try AgentProcess.withAgent { agent in
+            let outcome = try Programs.run(
+                "/usr/bin/env", ["script", "-qec", "\(Programs.defaults) tail -n 0 --initial", "/dev/null"],
+                environment: agent.place.environment)
+            let line = "Following \(agent.place.preferences) through the agent (pid \(agent.pid)).\r\n"
+            #expect(outcome.output == "defaults: \(line)")
+        }
+    }
+
     @Test("`--json` prints one object per line, in the form that the help describes")
     func json() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("e.f")) }) { agent in

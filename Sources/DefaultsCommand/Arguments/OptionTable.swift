@@ -121,6 +121,7 @@ enum OptionTable {
         ]),
         Verb(names: ["doctor"], domains: .none, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),
+            Option(name: "--color", hasValue: true),
         ]),
         Verb(names: ["sync"], domains: .several, isPassthrough: false, options: []),
         Verb(names: ["help"], domains: .none, isPassthrough: false, options: []),

@@ -19,6 +19,12 @@ struct ValueOutput {
         try document == nil && !isRaw ? StandardOutput.show(bytes) : StandardOutput.write(bytes)
     }
 
+    /// Returns a value as text, without the final line break.
+    func text(_ value: PropertyListValue) throws(PropertyListError) -> String {
+        let bytes = try bytes(value)
+        return String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
+    }
+
     private func bytes(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
         if let document { return try document.document(of: value) }
         switch value {

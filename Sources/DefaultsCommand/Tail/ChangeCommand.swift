@@ -1,5 +1,7 @@
 import DefaultsCore
 import Glibc
+import Linux
+import PropertyList
 
 /// A run of the `tail --exec` command for one change set.
 struct ChangeCommand {
@@ -9,27 +11,28 @@ struct ChangeCommand {
     /// The description of the change in messages.
     private let title: String
 
-    /// The maximum size of `DEFAULTS_KEYS`, in bytes; the kernel's limit is 128 KiB for each variable.
-    private static let maximumKeyBytes = 64 << 10
+    /// The maximum size of a variable, in bytes; the kernel's limit is 128 KiB.
+    private static let maximumBytes = 64 << 10
     /// The variables that describe a change.
     ///
     /// Variables without a value are removed, because this process may have inherited them from another `tail --exec`.
     private static let names = [
-        "DEFAULTS_DOMAIN", "DEFAULTS_HOST", "DEFAULTS_KEYS", "DEFAULTS_CURSOR", "DEFAULTS_SOURCE",
+        "DEFAULTS_DOMAIN", "DEFAULTS_HOST", "DEFAULTS_KEYS", "DEFAULTS_VALUE", "DEFAULTS_CURSOR", "DEFAULTS_SOURCE",
         "DEFAULTS_SOURCE_PID", "DEFAULTS_SOURCE_EXECUTABLE",
     ]
 
     /// Prepares a command for an event; fails if the event is not a change.
     init?(_ command: String, _ event: StreamEvent) {
-        let (domain, keys, cursor): (Domain, [String], Cursor)
+        let (domain, values, cursor): (Domain, Difference, Cursor)
         var source: Writer?
         switch event {
         case .record(let record, let position):
             guard case .change(let changeSet) = record.event else { return nil }
-            (domain, keys, cursor) = (changeSet.domain, changeSet.changes.map(\.key), position)
+            values = Dictionary(changeSet.changes.map { ($0.key, $0.new) }) { $1 }
+            (domain, cursor) = (changeSet.domain, position)
             source = changeSet.source
         case .initial(let snapshot) where !snapshot.values.isEmpty:
-            (domain, keys, cursor) = (snapshot.domain, snapshot.values.keys.sorted(), snapshot.cursor)
+            (domain, values, cursor) = (snapshot.domain, snapshot.values.mapValues { $0 }, snapshot.cursor)
         default: return nil
         }
         guard let line = ChangeJSON.line(event) else { return nil }
@@ -40,10 +43,14 @@ struct ChangeCommand {
             "DEFAULTS_DOMAIN": domain.name.description, "DEFAULTS_HOST": domain.host.identifier ?? "",
             "DEFAULTS_CURSOR": cursor.description, "DEFAULTS_SOURCE": "",
         ]
-        let list = keys.joined(separator: "\n")
         // A key with a line break would read as two keys.
-        let isOfLines = !keys.contains { $0.utf8.contains { $0 == 0x0A || $0 == 0 } }
-        if isOfLines, list.utf8.count <= Self.maximumKeyBytes { variables["DEFAULTS_KEYS"] = list }
+        if !values.keys.contains(where: { $0.utf8.contains(0x0A) }) {
+            variables["DEFAULTS_KEYS"] = Self.variable(values.keys.sorted().joined(separator: "\n"))
+        }
+        if values.count == 1, let value = values.values.first ?? nil {
+            variables["DEFAULTS_VALUE"] = (try? ValueOutput().text(value)).flatMap(Self.variable)
+        }
+        variables["PATH"] = Self.searchPath
         switch source {
         case .app(let app)?:
             variables["DEFAULTS_SOURCE"] = "app"
@@ -56,6 +63,18 @@ struct ChangeCommand {
         let former = Dictionary(uniqueKeysWithValues: Self.names.map { ($0, String?.none) })
         self.variables = former.merging(variables) { $1 }
     }
+
+    /// Returns a text that an environment variable can hold; `nil` if it is too long or contains NUL.
+    private static func variable(_ text: String) -> String? {
+        text.utf8.count <= maximumBytes && !text.utf8.contains(0) ? text : nil
+    }
+
+    /// The PATH with this program's directory, so that the command finds this `defaults` even if it isn't installed.
+    private static let searchPath: String = {
+        let own = Path.directory(of: AppIdentity.current.executable)
+        let path = Environment.current["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").contains { $0 == own } ? path : "\(own):\(path)"
+    }()
 
     /// Runs the command to completion, and reports a failure on standard error.
     ///

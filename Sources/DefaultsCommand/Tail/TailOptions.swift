@@ -22,7 +22,7 @@ struct TailOptions: ParsableArguments {
 
     @Option(
         name: .customShort("n"), parsing: .unconditional,
-        help: ArgumentHelp("Exit after this many change sets.", valueName: "count"))
+        help: ArgumentHelp("Exit after this many change sets, not counting current values.", valueName: "count"))
     var count: Int?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Exit after this many seconds.", valueName: "seconds"))

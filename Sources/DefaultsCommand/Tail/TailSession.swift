@@ -164,16 +164,18 @@ struct TailSession {
             write(ChangeJSON.ready(at: cursor ?? begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {
             // Nothing may happen for a long time; show that the command is ready.
-            Failure.note("following \(agent.welcome.directory) (agent pid \(agent.welcome.pid))")
+            Failure.note("Following \(agent.welcome.directory) through the agent (pid \(agent.welcome.pid)).")
         }
-        while options.count.map({ shown < $0 }) ?? true {
+        var hasValues = start != .snapshot
+        while options.count.map({ shown < $0 || !hasValues }) ?? true {
             let left = milliseconds()
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else { return }
             for event in try withValues(event, agent) {
                 guard options.exec.map({ run($0, event) }) ?? true else { return }
                 if options.exec == nil { show(event) }
             }
-            note(event)
+            if case .bookmark = event { hasValues = true }
+            count(event)
         }
     }
 
@@ -213,7 +215,7 @@ struct TailSession {
     }
 
     /// Counts an event that was shown, and records its cursor.
-    private mutating func note(_ event: StreamEvent) {
+    private mutating func count(_ event: StreamEvent) {
         switch event {
         case .record(let record, let cursor):
             if case .change = record.event { shown += 1 }

@@ -16,7 +16,8 @@ struct Tail: ParsableCommand {
             on standard input and in environment variables.
 
             --since takes a number or a cursor of `defaults log`, or a time such as 10m or yesterday. Only the last \
-            changes can be shown in this way; `defaults log` also shows older ones.
+            changes can be shown in this way; `defaults log` also shows older ones. With --initial, -n 0 prints the \
+            current values and ends.
 
             See `man defaults-tail` for the JSON objects, the environment variables and the handling of signals.
 
@@ -36,7 +37,9 @@ struct Tail: ParsableCommand {
     var keys: [String] = []
 
     func validate() throws {
-        if let count = options.count, count < 1 { throw ValidationError("-n must be at least 1.") }
+        if let count = options.count, count < (options.initial ? 0 : 1) {
+            throw ValidationError("-n must be at least \(options.initial ? 0 : 1).")
+        }
         if let timeout = options.timeout, !(timeout >= 0 && timeout < 1e9) {
             throw ValidationError("--timeout needs a number of seconds.")
         }

@@ -17,7 +17,8 @@ extension ManualPage {
         let tail = try CommandDescription(of: Programs.defaults).verbs.first { $0.commandName == "tail" }
         return ManualPage(
             command: try #require(tail), program: "defaults", section: 1,
-            middle: events + variablesOfChange + signals, end: seeAlso("defaults 1", "defaults 5", "defaultsd 8"))
+            middle: events + variablesOfChange + signals + service,
+            end: seeAlso("defaults 1", "defaults 5", "defaultsd 8"))
     }
 
     /// Returns the page of `defaultsd`.
@@ -379,6 +380,11 @@ extension ManualPage {
         .It Ev DEFAULTS_KEYS
         The changed keys, one per line.
         Unset if they exceed 64 KiB or if a key contains a line break.
+        .It Ev DEFAULTS_VALUE
+        The new value, as
+        .Ic defaults read
+        prints it, if one key has changed.
+        Unset if several have, if the key was removed, or if the value exceeds 64 KiB or contains NUL.
         .It Ev DEFAULTS_CURSOR
         The cursor of the change set.
         .It Ev DEFAULTS_SOURCE
@@ -386,6 +392,12 @@ extension ManualPage {
         .It Ev DEFAULTS_SOURCE_PID , DEFAULTS_SOURCE_EXECUTABLE
         The process and the executable of an app.
         .El
+        .Pp
+        If the directory of this
+        .Nm defaults
+        isn't in the
+        .Ev PATH ,
+        it is put before it for the command.
         .Pp
         The variables that
         .Ic defaults tail
@@ -415,6 +427,32 @@ extension ManualPage {
         which can't be caught, stops only
         .Ic defaults tail ;
         the command continues to its end.
+
+        """
+
+    private static let service = """
+        .Sh SERVICE
+        With systemd, this unit in
+        .Pa ~/.config/systemd/user/theme.service
+        runs a command at each change, and also for changes that were made while it was stopped:
+        .Bd -literal -offset indent
+        [Service]
+        StateDirectory=theme
+        ExecStart=/usr/bin/defaults tail org.example.editor theme \\e
+            --cursor-file %S/theme/cursor --exec 'notify-send "$$DEFAULTS_VALUE"'
+        Restart=on-failure
+
+        [Install]
+        WantedBy=default.target
+        .Ed
+        .Pp
+        Start it now and at every login with
+        .Ql systemctl --user enable --now theme .
+        In a unit,
+        .Li $$
+        stands for a dollar sign, and
+        .Li %S
+        for the directory of the user's state.
 
         """
 
