@@ -25,8 +25,8 @@ package enum ApplicationIdentifier {
         if isUsed.load(ordering: .relaxed), name != current {
             throw DefaultsError(
                 .invalidDomainName,
-                "The application identifier is already \"\(current)\". Set it before creating the first UserDefaults."
-            )
+                "The application identifier is already \"\(current)\".",
+                remedy: "Set it before creating the first UserDefaults.")
         }
         chosen.withLock { $0 = name }
     }

@@ -37,7 +37,8 @@ extension UserDefaults {
             let problem = DefaultsError(
                 .invalidDomainName,
                 "The suite \(suiteName) and this instance's domain are in different directories and can't be searched "
-                    + "together. Use `UserDefaults(suiteName:)` for each.")
+                    + "together.",
+                remedy: "Use `UserDefaults(suiteName:)` for each.")
             return ProblemHandler.report(DefaultsProblem(.name, problem))
         }
         client.with(client.names(of: list) + [suite.name]) {

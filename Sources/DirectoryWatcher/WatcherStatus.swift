@@ -65,6 +65,21 @@ package enum InotifyFailure: Error, Sendable, Equatable {
     case reading(errno: Int32)
 }
 
+extension WatcherStatus.Mode {
+    /// The names of the way and of its reason, for programs; the reason for inotify is empty.
+    package var names: (kind: String, reason: String) {
+        switch self {
+        case .inotify: ("inotify", "")
+        case .polling(.requested): ("polling", "requested")
+        case .polling(.fileSystem): ("polling", "fileSystem")
+        case .polling(.inotifyUnavailable): ("polling", "inotifyUnavailable")
+        case .waiting(.missing): ("waiting", "missing")
+        case .waiting(.notADirectory): ("waiting", "notADirectory")
+        case .waiting(.unreadable): ("waiting", "unreadable")
+        }
+    }
+}
+
 extension WatcherStatus.Mode: CustomStringConvertible {
     package var description: String {
         switch self {

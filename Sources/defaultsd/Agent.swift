@@ -116,7 +116,8 @@ struct Agent: Sendable {
 
     /// The parts of the agent that exist once the files have been read.
     private typealias Opened = (
-        watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [String], log: AgentLog,
+        watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [AgentSettings.Problem],
+        log: AgentLog,
         store: Store, outcome: Store.ReloadOutcome
     )
 

@@ -80,8 +80,8 @@ struct Defaultsd: ParsableCommand {
         guard socket == nil else {
             throw DefaultsError(
                 .directory,
-                "The service manager passed the socket \(inherited.path), but --socket names \(address.socketPath). "
-                    + "Remove --socket from the service, or change ListenStream= of its socket unit.")
+                "The service manager passed the socket \(inherited.path), but --socket names \(address.socketPath).",
+                remedy: "Remove --socket from the service, or change ListenStream= of its socket unit.")
         }
         return try AgentAddress(ofInheritedSocket: inherited.path)
     }

@@ -1,6 +1,7 @@
 import DefaultsCore
 import Glibc
 import Linux
+import PropertyList
 import Testing
 
 @testable import DefaultsCommand
@@ -8,19 +9,48 @@ import Testing
 /// The parts of `defaults doctor` that turn facts into findings.
 @Suite("The checks of `defaults doctor`")
 struct DoctorChecksTests {
-    @Test(
-        "The text of an error is split before its advice",
-        arguments: [
-            ("It broke. Run `x`.", "It broke.", "Run `x`."),
-            (
-                "It (pid 1) broke. It hangs. To go on, wait. Or not.", "It (pid 1) broke. It hangs.",
-                "To go on, wait. Or not."
-            ),
-            ("It broke.", "It broke.", nil), ("", "", nil), ("a.b. Runs.", "a.b. Runs.", nil),
-        ] as [(String, String, String?)])
-    func advice(text: String, what: String, advice: String?) {
-        let split = Finding.split(text)
-        #expect(split.what == what && split.advice == advice)
+    @Test("A finding of an error has the error's remedy, or else another one")
+    func advice() {
+        let finding = Finding(.note, "id", DefaultsError(.locked, "It broke.", remedy: "Run `x`."), remedy: "Wait.")
+        #expect(finding.message == "It broke." && finding.remedy == "Run `x`.")
+        #expect(Finding(.note, "id", DefaultsError(.locked, "It. Run `x`."), remedy: "Wait.").remedy == "Wait.")
+    }
+
+    /// A status for each way to watch, with the errors of a directory and of two domains, one of which has an unsaved
+    /// edit.
+    private static let statuses: [DomainValues] = [
+        ("polling", "requested"), ("polling", "fileSystem"), ("polling", "inotifyUnavailable"), ("waiting", "missing"),
+        ("inotify", ""),
+    ].map { kind, reason in
+        let error: DomainValues = ["code": "notSaved", "message": "It broke. Run `x`.", "remedy": "Run `x`."]
+        return [
+            "pid": 1, "directory": "/p",
+            "watch": ["mode": .string("\(kind): why"), "kind": .string(kind), "reason": .string(reason)],
+            "errors": [
+                .dictionary(error), .dictionary(error.merging(["domain": "a.b"]) { $1 }),
+                .dictionary(error.merging(["domain": "c.d"]) { $1 }),
+            ], "pending": [["domain": "a.b", "edits": 2], ["domain": "e.f", "edits": 1]],
+        ]
+    }
+
+    /// Replaces every text for people.
+    private static func withoutTexts(_ value: PropertyListValue, key: String = "") -> PropertyListValue {
+        switch value {
+        case .string where ["mode", "message", "remedy"].contains(key): "x"
+        case .dictionary(let entries):
+            .dictionary(Dictionary(uniqueKeysWithValues: entries.map { ($0, withoutTexts($1, key: $0)) }))
+        case .array(let elements): .array(elements.map { withoutTexts($0) })
+        default: value
+        }
+    }
+
+    @Test("The agent's texts decide no finding and no severity", arguments: statuses)
+    func texts(status: DomainValues) throws {
+        guard case .dictionary(let bare) = Self.withoutTexts(.dictionary(status)) else { return }
+        let (full, other) = (AgentStatus(Fields(status)), AgentStatus(Fields(bare)))
+        let (expected, found) = (full.findings(nil), other.findings(nil))
+        #expect(found.map(\.id) == expected.map(\.id) && found.map(\.severity) == expected.map(\.severity))
+        #expect(full.generalErrors.map(\.remedy) == ["Run `x`."] && other.generalErrors.count == 1)
     }
 
     @Test("A summary counts the findings, and only a problem or a warning needs attention")

@@ -38,8 +38,8 @@ struct AgentTimeoutsTests {
             let error = #expect(throws: DefaultsError.self) {
                 try agent.edit(Domain(DomainName("a.b")), ["size": .some(12)], replacesAll: false)
             }
-            let remedy = "The edit was sent and may have been made. Read the value before you try again."
-            #expect(error?.description.hasSuffix(remedy) == true)
+            #expect(error?.what.hasSuffix(" The edit was sent and may have been made.") == true)
+            #expect(error?.remedy?.hasSuffix("Read the value before you try again.") == true)
         }
     }
 }

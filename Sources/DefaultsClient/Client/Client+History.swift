@@ -13,7 +13,9 @@ extension Client {
             let agent = try AgentConnection.open(try place.address.get(), for: place.directory)
         else {
             throw DefaultsError(
-                .agentUnavailable, "The history needs the agent, which isn't running. Start it with `defaultsd`.")
+                .agentUnavailable,
+                "The history needs the agent, which isn't running.",
+                remedy: "Start it with `defaultsd`.")
         }
         return agent
     }

@@ -50,9 +50,7 @@ package final class Client: Sendable {
         switch location {
         case .success: unavailability = nil
         case .failure(let error):
-            unavailability = DefaultsError(
-                error.code, "\(error) Until this program is restarted, it reads no preferences and saves none.",
-                errno: error.errno)
+            unavailability = error.adding("Until this program is restarted, it reads no preferences and saves none.")
             values = [:]
         }
         isInMemory = values != nil
@@ -162,7 +160,8 @@ package final class Client: Sendable {
 
     private static let noThread = DefaultsError(
         .agentUnavailable,
-        "No thread could be started, so nothing can be saved. Raise the limit on processes (ulimit -u).")
+        "No thread could be started, so nothing can be saved.",
+        remedy: "Raise the limit on processes (ulimit -u).")
 
     // MARK: Use
 

@@ -23,7 +23,8 @@ struct Commit: Sendable {
         DefaultsError(
             .agentUnavailable,
             "The agent ended or stopped responding before it confirmed an edit of \(domain). The edit may have been "
-                + "made, or may still be made. Read the value before you try again.")
+                + "made, or may still be made.",
+            remedy: "Read the value before you try again.")
     }
 }
 

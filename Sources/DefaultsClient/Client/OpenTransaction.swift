@@ -88,7 +88,8 @@ package final class OpenTransaction {
         DefaultsError(
             .readOnly,
             "\"\(key)\" of \(domain) can't be changed here, in the body of a transaction or an update that uses the "
-                + "key. Change it through the body's argument.")
+                + "key.",
+            remedy: "Change it through the body's argument.")
     }
 
     /// Returns the reasons why this thread can't change keys of a domain outside its open transaction; usually none.

@@ -111,8 +111,8 @@ package final class AgentConnection: Backend {
             throw DefaultsError(
                 .agentRefused,
                 "The agent at \(address.socketPath) (pid \(welcome.pid)) serves \(welcome.directory), not "
-                    + "\(directory.path). "
-                    + "Name another socket with --socket, or another directory with --directory.")
+                    + "\(directory.path).",
+                remedy: "Name another socket with --socket, or another directory with --directory.")
         }
         self.welcome = welcome
         return true
@@ -152,10 +152,8 @@ package final class AgentConnection: Backend {
             return cursor
         } catch {
             guard error.code == .agentUnavailable else { throw error }
-            throw DefaultsError(
-                .agentUnavailable,
-                "\(error) The edit was sent and may have been made. Read the value before you try again.",
-                errno: error.errno)
+            throw error.adding(
+                "The edit was sent and may have been made.", remedy: "Read the value before you try again.")
         }
     }
 
@@ -367,26 +365,31 @@ package final class AgentConnection: Backend {
         if startsAgent, welcome.directory.isEmpty {
             return DefaultsError(
                 .agentUnavailable,
-                "The service manager has not started the agent within \(time) s. To see why, run "
-                    + "`systemctl --user status defaultsd`.", errno: ETIMEDOUT)
+                "The service manager has not started the agent within \(time) s.",
+                remedy: "To see why, run `systemctl --user status defaultsd`.",
+                errno: ETIMEDOUT)
         }
-        let remedy =
+        let (state, remedy): (String, String?) =
             switch ProcessStatus(ofProcess: pid) {
-            case .runs: "It is busy or hung. To continue without it, run `kill -KILL \(pid)`."
+            case .runs: ("It is busy or hung.", "To continue without it, run `kill -KILL \(pid)`.")
             case .stopped:
-                "It is stopped. To resume it, run `kill -CONT \(pid)`; to continue without it, run `kill -KILL \(pid)`."
-            case .unknown: "It may be stopped or busy."
+                (
+                    "It is stopped.",
+                    "To resume it, run `kill -CONT \(pid)`; to continue without it, run `kill -KILL \(pid)`."
+                )
+            case .unknown: ("It may be stopped or busy.", nil)
             }
         let name = pid > 0 ? "pid \(pid)" : "in another namespace"
         return DefaultsError(
-            .agentUnavailable, "The agent (\(name)) has not responded for \(time) s. \(remedy)", errno: ETIMEDOUT)
+            .agentUnavailable, "The agent (\(name)) has not responded for \(time) s. \(state)", remedy: remedy,
+            errno: ETIMEDOUT)
     }
 
     /// Returns the error for an answer to the wrong kind of request.
     static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(
             .protocolViolation,
-            "Unexpected reply to \"\(request)\" from the agent. It may be a different version; restart it.")
+            "Unexpected reply to \"\(request)\" from the agent. It may be a different version.", remedy: "Restart it.")
     }
 }
 

@@ -30,7 +30,8 @@ struct AgentSocket: ~Copyable {
             throw DefaultsError(
                 .invalidValue,
                 "The values are too large to set at once: \(frame.count) bytes, and the agent accepts at most "
-                    + "\(Frame.standardLimit). Keep large data in a file of its own.")
+                    + "\(Frame.standardLimit).",
+                remedy: "Keep large data in a file of its own.")
         }
         outgoing += frame
         try flush()

@@ -74,8 +74,8 @@ package enum BackendChoice {
         if wantsAgent, address.isExplicit {
             throw DefaultsError(
                 .agentUnavailable,
-                "No agent answers at \(address.socketPath). Start one with `defaultsd`, or omit --socket "
-                    + "and DEFAULTSD_SOCKET to work without an agent.")
+                "No agent answers at \(address.socketPath).",
+                remedy: "Start one with `defaultsd`, or omit --socket and DEFAULTSD_SOCKET to work without an agent.")
         }
         try directory.checkExistence()
         return EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil)

@@ -72,8 +72,8 @@ extension DomainName {
         if name == SearchLayer.argumentDomain || name == SearchLayer.registrationDomain {
             throw DefaultsError(
                 .invalidDomainName,
-                "The domain \"\(name)\" exists in the process only and has no file. "
-                    + "Use `setVolatileDomain(_:forName:)`.")
+                "The domain \"\(name)\" exists in the process only and has no file.",
+                remedy: "Use `setVolatileDomain(_:forName:)`.")
         }
         self.init(escaping: name)
     }

@@ -66,7 +66,7 @@ struct AgentExamination {
         case .failure(let error):
             return [
                 Finding(
-                    .problem, error.isTimeout ? "agent-silent" : "agent-unusable", splitting: error.description,
+                    .problem, error.isTimeout ? "agent-silent" : "agent-unusable", error,
                     remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
             ]
         case .none: return absence(directory, address, start)
@@ -90,7 +90,7 @@ struct AgentExamination {
         if let obstacle = address.obstacle, address.problem == nil {
             findings.append(
                 Finding(
-                    .problem, "socket-unusable", splitting: obstacle.description,
+                    .problem, "socket-unusable", obstacle,
                     remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath))
         }
         if let holder {

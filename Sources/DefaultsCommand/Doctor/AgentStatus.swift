@@ -28,14 +28,20 @@ struct AgentStatus {
     }
     /// The way in which the agent detects changes, such as "inotify" or "polling: …".
     var mode: String? { try? watch.string("mode") }
+    /// The name of the mode without its reason; `nil` if the agent is older than this program.
+    private var kind: String? { try? watch.string("kind") }
+    var usesInotify: Bool { (kind ?? mode) == "inotify" }
     var watches: Int64? { try? watch.integer("watches") }
     var overflows: Int64 { (try? watch.integer("overflows")) ?? 0 }
-    /// The messages of the errors about a directory or the log, rather than a domain.
-    var generalErrors: [String] {
-        errors.filter { $0.values["domain"] == nil }.compactMap { try? $0.string("message") }
+    /// The errors about a directory or the log, rather than a domain.
+    var generalErrors: [DefaultsError] {
+        errors.filter { $0.values["domain"] == nil }.compactMap { try? DefaultsError($0) }
     }
 
-    private var errors: [Fields] { entries("errors") }
+    private var errors: [Fields] {
+        // Earlier agents leave out the code.
+        entries("errors").map { Fields($0.values.merging(["code": .string("")]) { own, _ in own }) }
+    }
 
     private func entries(_ key: String) -> [Fields] {
         ((try? fields.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
@@ -92,12 +98,10 @@ struct AgentStatus {
 
     private var watching: [Finding] {
         var findings: [Finding] = []
-        if let mode, mode != "inotify" {
+        if let mode, !usesInotify {
             let directory = (try? fields.string("directory")) ?? "?"
-            // Other ways than inotify are "polling: <reason>", "polling, as configured" and "waiting: <reason>". The
-            // first is intended on a network file system.
-            let isIntended = mode.hasSuffix("of other machines") || mode.hasSuffix("as configured")
-            let isWaiting = mode.hasPrefix("waiting")
+            let isIntended = ["requested", "fileSystem"].contains(try? watch.string("reason"))
+            let isWaiting = kind == "waiting"
             findings.append(
                 Finding(
                     isWaiting ? .problem : isIntended ? .note : .warning,
@@ -134,17 +138,19 @@ struct AgentStatus {
         var failing: Set<Domain> = []
         var findings: [Finding] = []
         for error in errors {
-            guard let domain = try? error.domain(), let message = try? error.string("message") else { continue }
+            guard let domain = try? error.domain(), let error = try? DefaultsError(error) else { continue }
             failing.insert(domain)
             let path = path(of: domain)
             guard let edits = unsaved[domain] else {
-                findings.append(DamagedDomain.finding(domain, message, agentRuns: true, path: path))
+                findings.append(DamagedDomain.finding(domain, error, agentRuns: true, path: path))
                 continue
             }
             findings.append(
                 Finding(
                     .problem, "edits-unsaved",
-                    splitting: "\(domain.description): \(edits.counting("edit")) can't be saved. \(message)",
+                    DefaultsError(
+                        error.code, "\(domain.description): \(edits.counting("edit")) can't be saved. \(error.what)",
+                        remedy: error.remedy),
                     remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
                     path: path))
         }

@@ -53,12 +53,12 @@ struct DirectoryExamination {
         let remedy = "Create it, make it readable, or name another directory with --directory or DEFAULTS_DIRECTORY."
         do throws(DefaultsError) { try directory.checkExistence() } catch {
             directoryFindings.append(
-                Finding(.problem, "directory-unusable", splitting: error.description, remedy: remedy, path: path))
+                Finding(.problem, "directory-unusable", error, remedy: remedy, path: path))
             return
         }
         if let problem = directory.problem {
             directoryFindings.append(
-                Finding(.problem, "directory-unusable", splitting: problem.description, remedy: remedy, path: path))
+                Finding(.problem, "directory-unusable", problem, remedy: remedy, path: path))
         }
         if status.st_uid != geteuid() {
             directoryFindings.append(
@@ -71,7 +71,7 @@ struct DirectoryExamination {
         if status.st_mode & 0o002 != 0, let exposure = directory.exposure {
             directoryFindings.append(
                 Finding(
-                    .warning, "directory-exposed", splitting: exposure.description,
+                    .warning, "directory-exposed", exposure,
                     remedy: "Run `chmod o-w \(path)`.", path: path))
         }
         isSearchable = status.st_mode & 0o001 != 0

@@ -5,9 +5,9 @@ import Linux
 /// A domain whose file can't be used.
 enum DamagedDomain {
     /// Returns the finding for a domain's error.
-    static func finding(_ domain: Domain, _ message: String, agentRuns: Bool, path: String? = nil) -> Finding {
+    static func finding(_ domain: Domain, _ error: DefaultsError, agentRuns: Bool, path: String? = nil) -> Finding {
         Finding(
-            .problem, "domain-damaged", splitting: message,
+            .problem, "domain-damaged", error,
             remedy: agentRuns && domain.user == .current
                 ? "Correct the file. Until then, the agent serves the last good values; `defaults export` saves them."
                 : "Correct the file, or restore it from a backup.", path: path)
@@ -40,7 +40,7 @@ struct DomainExamination {
                 let file = DomainFile(path: path, managedDirectory: user == .managed ? layer.path : nil)
                 guard case .unusable(let damage) = file.read(known: nil) else { continue }
                 findings.append(
-                    DamagedDomain.finding(domain, damage.error.description, agentRuns: false, path: path))
+                    DamagedDomain.finding(domain, damage.error, agentRuns: false, path: path))
             }
         }
         if rest > 0 {
@@ -60,7 +60,7 @@ enum SystemExamination {
     static func findings(_ system: SystemDirectories) -> [Finding] {
         system.problems.map {
             Finding(
-                .warning, "system-directory-unreadable", splitting: $0.description,
+                .warning, "system-directory-unreadable", $0,
                 remedy: "Ask the administrator to make it readable.")
         } + managed(system.managed)
     }

@@ -31,7 +31,7 @@ struct Examination {
             findings += agent?.findings(directory, address, start: units.startCommand) ?? []
         }
         findings += programs.findings(agentRuns: isAnswered)
-        findings += inotify.findings(agentWatches: agent?.status?.mode == "inotify")
+        findings += inotify.findings(agentWatches: agent?.status?.usesInotify == true)
         findings += units.findings(
             agentRuns: isAnswered, socketPath: location.address.flatMap { $0.isExplicit ? nil : $0.socketPath })
         let system = agent?.system ?? SystemDirectories(environment: environment)
@@ -46,7 +46,7 @@ struct Examination {
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
-            Finding(.problem, "agent-error", splitting: $0, remedy: "See the agent's log for details.")
+            Finding(.problem, "agent-error", $0, remedy: "See the agent's log for details.")
         }
         findings += others.filter { !known.contains($0.message) } + self.others.findings
         // The agent polls because the file system is shared, so one finding is enough.
@@ -75,11 +75,11 @@ struct Examination {
         guard let domain = AgentSettings.domain,
             case .contents(let contents) = DomainFile(path: directory.path(of: domain)).read(known: nil)
         else { return [] }
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         _ = AgentSettings(contents.values, problems: &problems)
         let path = directory.path(of: domain)
         // `ServedLocation` has already reported a directory that can't be used.
-        if directory.settingsProblem != nil { problems.removeAll { $0.hasPrefix("Directory ") } }
+        if directory.settingsProblem != nil { problems.removeAll { $0.key == "Directory" } }
         return problems.map { problem in
             Finding(
                 .warning, "setting-invalid", "\(AgentSettings.domainName): \(problem)",

@@ -26,35 +26,16 @@ struct Finding: Hashable {
         (self.id, self.severity, self.message, self.remedy, self.path) = (id, severity, message, remedy, path)
     }
 
-    /// Creates a finding from the text of an error, which usually ends with the remedy.
+    /// Creates a finding from an error.
     ///
     /// - Parameters:
     ///   - severity: The importance.
     ///   - id: The name.
-    ///   - text: The text of the error.
-    ///   - remedy: The remedy, if the text has none.
+    ///   - error: The error.
+    ///   - remedy: The remedy, if the error has none.
     ///   - path: The file or directory that the finding is about.
-    init(_ severity: Severity, _ id: String, splitting text: String, remedy: String, path: String? = nil) {
-        let (message, advice) = Self.split(text)
-        self.init(severity, id, message, remedy: advice ?? remedy, path: path)
-    }
-
-    /// The openings of sentences that give advice.
-    private static let openings = [
-        "To ", "Run ", "Choose ", "Name ", "Use ", "Move ", "Make ", "Repair ", "Remove ", "Mount ", "Set ", "Start ",
-        "Stop ",
-    ].map { Array(". \($0)".utf8) }
-
-    /// Splits the text of an error into what happened and the advice that follows, if any.
-    static func split(_ text: String) -> (what: String, advice: String?) {
-        let bytes = Array(text.utf8)
-        for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
-            guard openings.contains(where: { bytes[index...].starts(with: $0) }) else { continue }
-            return (
-                String(decoding: bytes[...index], as: UTF8.self), String(decoding: bytes[(index + 2)...], as: UTF8.self)
-            )
-        }
-        return (text, nil)
+    init(_ severity: Severity, _ id: String, _ error: DefaultsError, remedy: String, path: String? = nil) {
+        self.init(severity, id, error.what, remedy: error.remedy ?? remedy, path: path)
     }
 
     /// The finding as a JSON object.

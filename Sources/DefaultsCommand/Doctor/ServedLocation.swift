@@ -44,13 +44,13 @@ struct ServedLocation {
             if let problem = directory.settingsProblem {
                 findings.append(
                     Finding(
-                        .warning, "setting-invalid", splitting: problem.description,
+                        .warning, "setting-invalid", problem,
                         remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`."))
             }
         } catch {
             findings.append(
                 Finding(
-                    .problem, "directory-unknown", splitting: error.description,
+                    .problem, "directory-unknown", error,
                     remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY."))
             return
         }
@@ -73,7 +73,7 @@ struct ServedLocation {
 
     private static func finding(ofSocket path: String?, _ error: DefaultsError) -> Finding {
         Finding(
-            .problem, "socket-unusable", splitting: error.description,
+            .problem, "socket-unusable", error,
             remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: path)
     }
 

@@ -31,9 +31,7 @@ extension OpenDomain {
             do throws(DefaultsError) { try backend.synchronize(domain) } catch {
                 guard error.code == .agentUnavailable else { throw error }
                 guard !error.isTimeout, try isSaved(edit) else {
-                    throw DefaultsError(
-                        .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
-                    )
+                    throw error.adding("The edit was made but may not be on disk yet.")
                 }
             }
             if location.directory == nil { backend.reportForcedKeys(edit.values.keys, of: domain) }

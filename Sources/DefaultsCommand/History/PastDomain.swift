@@ -26,7 +26,7 @@ struct PastDomain {
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(open.domain.name.description)])
         var (agent, history) = try options.openHistory(of: filter)
         try point.check(history)
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         let settings = AgentSettings(
             try AgentSettings.domain.map { domain throws(DefaultsError) in try agent.snapshot(of: domain).values }
                 ?? [:], problems: &problems)

@@ -32,41 +32,50 @@ package struct AgentSettings: Hashable, Sendable {
     /// `MaximumSubscriptions`, per connection: further subscriptions are refused.
     package var maximumSubscriptions = 256
 
+    /// A problem with the settings.
+    package struct Problem: Hashable, Sendable, CustomStringConvertible {
+        /// The setting; `nil` if it concerns the whole file.
+        package var key: String?
+        /// A complete sentence.
+        package var description: String
+    }
+
     package init() {}
 
-    /// Reads settings from values; an invalid setting keeps its default, and a sentence about it is added to
-    /// `problems`.
-    package init(_ values: DomainValues, problems: inout [String]) {
+    /// Reads settings from values; an invalid setting keeps its default, and is reported in `problems`.
+    package init(_ values: DomainValues, problems: inout [Problem]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            func report(_ sentence: String) { problems.append(Problem(key: key, description: sentence)) }
             switch (key, value) {
             case ("LogLevel", .string(let level)) where Self.logLevels.contains(level): logLevel = level
             case ("LogLevel", _):
-                problems.append("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
+                report("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
             case ("Directory", .string(let path)) where Path.isAbsolute(path) || path.utf8.starts(with: "~/".utf8):
                 break
             case ("Directory", _):
-                problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
+                report("Directory must be a string that begins with \"/\" or \"~/\".")
             case ("HistoryExcludes", let value):
                 let entries = value.elements
                 let patterns = (entries ?? []).compactMap(\.text).filter { !$0.isEmpty }
                 // An invalid pattern must not let the secrets of the valid ones into the history.
                 historyExclusions = patterns.isEmpty && entries != [] ? .unknown : HistoryExclusions(patterns)
                 if patterns.count != entries?.count {
-                    problems.append("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
+                    report("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
                 }
-                problems += patterns.filter(HistoryExclusions.isLikelyKey).map {
-                    "In HistoryExcludes, \"\($0)\" names a domain. For a key in any domain, write \"*/\($0)\"; for all "
-                        + "keys of that domain, write \"\($0)/*\"."
+                for pattern in patterns.filter(HistoryExclusions.isLikelyKey) {
+                    report(
+                        "In HistoryExcludes, \"\(pattern)\" names a domain. For a key in any domain, write "
+                            + "\"*/\(pattern)\"; for all keys of that domain, write \"\(pattern)/*\".")
                 }
             default:
                 guard let (path, range) = Self.numbers[key] else {
-                    problems.append("\(key) isn't a setting of the agent.")
+                    report("\(key) isn't a setting of the agent.")
                     continue
                 }
                 if case .integer(let number) = value, range.contains(Int(number)) {
                     self[keyPath: path] = Int(number)
                 } else {
-                    problems.append("\(key) must be an integer from \(range.lowerBound) to \(range.upperBound).")
+                    report("\(key) must be an integer from \(range.lowerBound) to \(range.upperBound).")
                 }
             }
         }
@@ -96,14 +105,14 @@ package struct AgentSettings: Hashable, Sendable {
     /// Reads the settings from the agent's own domain; an invalid setting keeps its default and is reported.
     ///
     /// If the file can't be read, the exclusions are unknown.
-    package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
-        var problems: [String] = []
+    package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [Problem]) {
+        var problems: [Problem] = []
         var values: DomainValues = [:]
         var isRead = true
         switch domain.map({ DomainFile(path: directory.path(of: $0)).read(known: nil) }) {
         case .contents(let contents)?: values = contents.values
         case .unusable(let damage)?:
-            problems.append(damage.error.description)
+            problems.append(Problem(description: damage.error.description))
             isRead = false
         case .beingWritten?: isRead = false
         case nil, .missing?, .unchanged?: break
@@ -131,9 +140,7 @@ package struct AgentSettings: Hashable, Sendable {
         guard let domain else { return .none(nil) }
         let directory = PreferencesDirectory(path: standard)
         let path = directory.path(of: domain)
-        let remedy =
-            "The file may name the preferences directory. Repair it, or name the directory with DEFAULTS_DIRECTORY or "
-            + "--directory."
+        let remedy = "Repair it, or name the directory with DEFAULTS_DIRECTORY or --directory."
         switch readInsisting(DomainFile(path: path)) {
         case .missing, .unchanged: return .none(nil)
         // The default directory is missing or can't be read. Code that uses it reports this.
@@ -142,16 +149,14 @@ package struct AgentSettings: Hashable, Sendable {
         case .unusable(let damage):
             if damage.error.code == .damaged, !mayRedirect(path) {
                 return .none(
-                    DefaultsError(
-                        .damaged,
-                        "\(damage.error) The agent's settings keep their defaults until the file is repaired."))
+                    damage.error.adding("The agent's settings keep their defaults until the file is repaired."))
             }
-            throw DefaultsError(damage.error.code, "\(damage.error) \(remedy)", errno: damage.error.errno)
+            throw damage.error.adding("The file may name the preferences directory.", remedy: remedy)
         case .beingWritten:
             throw DefaultsError(
                 .unreadable,
-                "Another program is writing to \(path), which may name the preferences directory. Try again, or name "
-                    + "the directory with --directory. To find the program, run `lsof \(path)`.")
+                "Another program is writing to \(path), which may name the preferences directory.",
+                remedy: "Try again, or name the directory with --directory. To find the program, run `lsof \(path)`.")
         case .contents(let contents):
             guard let value = contents.values["Directory"] else { return .none(nil) }
             if case .string(let text) = value {

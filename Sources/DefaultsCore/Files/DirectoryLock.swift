@@ -66,13 +66,16 @@ package struct DirectoryLock: ~Copyable {
     private static func occupied(_ path: String, in directory: PreferencesDirectory) -> DefaultsError {
         guard let owner = LockFile.foreignOwner(of: path) else {
             return DefaultsError(
-                .locked, "Another process is saving in \(directory.path). To find it, run `lsof \(path)`.",
+                .locked,
+                "Another process is saving in \(directory.path).",
+                remedy: "To find it, run `lsof \(path)`.",
                 errno: EWOULDBLOCK)
         }
         return DefaultsError(
             .locked,
-            "The lock file \(path) belongs to user ID \(owner), so nothing is saved in \(directory.path). "
-                + "Remove the file unless that user is saving there.", errno: EWOULDBLOCK)
+            "The lock file \(path) belongs to user ID \(owner), so nothing is saved in \(directory.path).",
+            remedy: "Remove the file unless that user is saving there.",
+            errno: EWOULDBLOCK)
     }
 
     /// Tries to acquire the lock until the timeout.

@@ -43,8 +43,9 @@ extension DomainFile {
             if error.number == EILSEQ {
                 throw DefaultsError(
                     .notSaved,
-                    "\(path) is a link to a name that is not UTF-8, so it can't be saved; \(lifetime.consequence). "
-                        + "Rename the file that it leads to, and link to the new name.", errno: EILSEQ)
+                    "\(path) is a link to a name that is not UTF-8, so it can't be saved; \(lifetime.consequence).",
+                    remedy: "Rename the file that it leads to, and link to the new name.",
+                    errno: EILSEQ)
             }
             throw DefaultsError(
                 .notSaved, errno: error.number,
@@ -93,7 +94,10 @@ extension DomainFile {
         case .saved(_, let displaced): replaced = displaced
         case .savedUnsafely(_, let error, _): throw error
         case .fileChanged, .openForWriting:
-            throw DefaultsError(.notSaved, "Another program is writing to \(target). Try again.")
+            throw DefaultsError(
+                .notSaved,
+                "Another program is writing to \(target).",
+                remedy: "Try again.")
         }
         // If the displaced file has changed, leave it to the next save, which preserves what was written at the last
         // moment.

@@ -52,9 +52,8 @@ package struct FileDamage: Hashable, Sendable {
     /// The error for an edit that would have to replace the file.
     package var refusal: DefaultsError {
         DefaultsError(
-            .damaged,
-            "\(error) It may not be a preferences file, so it was not replaced. Repair it, move it away, or run "
-                + "`defaults write --force`.")
+            .damaged, "\(error.what) It may not be a preferences file, so it was not replaced.",
+            remedy: "Repair it, move it away, or run `defaults write --force`.")
     }
 }
 

@@ -51,8 +51,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
         if !isExplicit, access(path, F_OK) != 0, !NewFile.willBeOwn(path) {
             throw DefaultsError(
                 .directory,
-                "The preferences directory \(path) doesn't exist, and its parent directory isn't yours. "
-                    + "Run the agent as that user, or name a directory of your own with --directory.")
+                "The preferences directory \(path) doesn't exist, and its parent directory isn't yours.",
+                remedy: "Run the agent as that user, or name a directory of your own with --directory.")
         }
         try makeIfUsual()
         try checkExistence()
@@ -60,8 +60,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
         guard stat(path, &status) == 0, status.st_uid == geteuid() else {
             throw DefaultsError(
                 .directory,
-                "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you. "
-                    + "Run the agent as that user, or name a directory of your own with --directory.")
+                "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you.",
+                remedy: "Run the agent as that user, or name a directory of your own with --directory.")
         }
     }
 
@@ -135,14 +135,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
         if status.st_mode & 0o002 != 0 {
             return DefaultsError(
                 .directory,
-                "Other users can create files in the preferences directory \(path), and can prevent saves. "
-                    + "Run `chmod o-w \(path)`.")
+                "Other users can create files in the preferences directory \(path), and can prevent saves.",
+                remedy: "Run `chmod o-w \(path)`.")
         }
         guard status.st_uid != geteuid(), status.st_uid != 0, geteuid() != 0 else { return nil }
         return DefaultsError(
             .directory,
-            "The preferences directory \(path) belongs to user ID \(status.st_uid), who can prevent saves. "
-                + "Use a directory of your own.")
+            "The preferences directory \(path) belongs to user ID \(status.st_uid), who can prevent saves.",
+            remedy: "Use a directory of your own.")
     }
 
     /// Whether the directory exists and can be searched, so that a file not found in it is really missing.
@@ -218,7 +218,10 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     private static func absolute(_ path: String) throws(DefaultsError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw DefaultsError(.directory, "The preferences directory's path is empty. Name a directory.")
+            throw DefaultsError(
+                .directory,
+                "The preferences directory's path is empty.",
+                remedy: "Name a directory.")
         }
         return Path.isAbsolute(path) ? path : "\(workingDirectory())/\(path)"
     }
@@ -234,7 +237,10 @@ package struct PreferencesDirectory: Hashable, Sendable {
         // A relative XDG_CONFIG_HOME must be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
         if let configured = environment["XDG_CONFIG_HOME"], Path.isAbsolute(configured) { return configured }
         guard let home = environment.home else {
-            throw DefaultsError(.directory, "No home directory is known. Set HOME or DEFAULTS_DIRECTORY.")
+            throw DefaultsError(
+                .directory,
+                "No home directory is known.",
+                remedy: "Set HOME or DEFAULTS_DIRECTORY.")
         }
         return home + "/.config"
     }

@@ -34,13 +34,14 @@ enum RootOwnership {
         if status.st_uid != 0 {
             return DefaultsError(
                 .untrusted,
-                "\(path) is ignored, because \(what) belongs to user ID \(status.st_uid), not to root. "
-                    + "Run `chown root \(current)`.")
+                "\(path) is ignored, because \(what) belongs to user ID \(status.st_uid), not to root.",
+                remedy: "Run `chown root \(current)`.")
         }
         if status.st_mode & 0o022 != 0 {
             return DefaultsError(
                 .untrusted,
-                "\(path) is ignored, because users other than root may write to \(what). Run `chmod go-w \(current)`.")
+                "\(path) is ignored, because users other than root may write to \(what).",
+                remedy: "Run `chmod go-w \(current)`.")
         }
         return nil
     }

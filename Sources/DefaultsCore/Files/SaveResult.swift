@@ -19,8 +19,7 @@ package enum StoreLifetime: Sendable {
     /// unchanged.
     func explaining(_ error: DefaultsError) -> DefaultsError {
         guard self == .resident, [.directory, .locked, .openForWriting].contains(error.code) else { return error }
-        return DefaultsError(
-            error.code, "\(error) Edits are kept in memory, and saving is retried.", errno: error.errno)
+        return error.adding("Edits are kept in memory, and saving is retried.")
     }
 }
 

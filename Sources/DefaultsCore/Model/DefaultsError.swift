@@ -2,7 +2,7 @@ import Linux
 
 /// An error that says what happened, where, and what to do about it.
 ///
-/// `description` is a complete sentence for people. Programs check `code`, and `errno` where a system call failed.
+/// `description` is for people. Programs check `code`, and `errno` where a system call failed.
 package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     ///
@@ -66,18 +66,31 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package let code: Code
     /// The system's error number, where a system call failed.
     package let errno: Int32?
-    /// A complete sentence: what happened, where, and what to do about it.
-    package let description: String
+    /// The sentences that say what happened, and where.
+    package let what: String
+    /// The sentences that say what to do about it; `nil` if there is no advice.
+    package let remedy: String?
 
-    /// Creates an error from a code and a sentence.
-    package init(_ code: Code, _ description: String, errno: Int32? = nil) {
+    /// The text for people: what happened, where, and what to do about it.
+    package var description: String { remedy.map { "\(what) \($0)" } ?? what }
+
+    /// Creates an error from complete sentences.
+    package init(_ code: Code, _ what: String, remedy: String? = nil, errno: Int32? = nil) {
         self.code = code
+        self.what = what
+        self.remedy = remedy
         self.errno = errno
-        self.description = description
     }
 
-    /// Creates an error from a failed system call, with the system's reason appended to the text.
-    package init(_ code: Code, errno number: Int32, _ what: String) {
-        self.init(code, "\(what): \(SystemCall.message(number)).", errno: number)
+    /// Creates an error from a failed system call, with the system's reason appended to what happened.
+    package init(_ code: Code, errno number: Int32, _ what: String, remedy: String? = nil) {
+        self.init(code, "\(what): \(SystemCall.message(number)).", remedy: remedy, errno: number)
+    }
+
+    /// Returns the error with another sentence about what happened, and perhaps about what to do.
+    package func adding(_ sentence: String, remedy other: String? = nil) -> DefaultsError {
+        let remedies = [remedy, other].compactMap(\.self)
+        return DefaultsError(
+            code, "\(what) \(sentence)", remedy: remedies.isEmpty ? nil : remedies.joined(separator: " "), errno: errno)
     }
 }

@@ -50,7 +50,8 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
         if user == .current { return }
         throw DefaultsError(
             .readOnly,
-            "\(self) is read-only. Set the key for the current user, or ask an administrator to change the file.")
+            "\(self) is read-only.",
+            remedy: "Set the key for the current user, or ask an administrator to change the file.")
     }
 }
 

@@ -75,8 +75,9 @@ extension AgentAddress {
             if error.number == ELOOP || error.number == ENOTDIR {
                 throw DefaultsError(
                     .directory,
-                    "The agent's directory \(path) is a link, or isn't a directory. Remove it, or choose another "
-                        + "socket with --socket or DEFAULTSD_SOCKET.", errno: error.number)
+                    "The agent's directory \(path) is a link, or isn't a directory.",
+                    remedy: "Remove it, or choose another socket with --socket or DEFAULTSD_SOCKET.",
+                    errno: error.number)
             }
             throw DefaultsError(.directory, errno: error.number, "The agent's directory \(path) can't be opened")
         }
@@ -88,14 +89,14 @@ extension AgentAddress {
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw DefaultsError(
                 .directory,
-                "The agent's directory \(path) belongs to user ID \(status.st_uid), not to you. "
-                    + "Choose another socket with --socket or DEFAULTSD_SOCKET.")
+                "The agent's directory \(path) belongs to user ID \(status.st_uid), not to you.",
+                remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.")
         }
         guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
             throw DefaultsError(
                 .directory,
-                "Other users may write to the agent's directory \(path). Run `chmod go-w \(path)`, or choose another "
-                    + "socket.")
+                "Other users may write to the agent's directory \(path).",
+                remedy: "Run `chmod go-w \(path)`, or choose another socket.")
         }
     }
 

@@ -55,8 +55,8 @@ package struct AgentAddress: Hashable, Sendable {
         if path.utf8.count <= longestPath { return nil }
         return DefaultsError(
             .directory,
-            "The socket's path has \(path.utf8.count) bytes; the limit is \(longestPath): \(path). "
-                + "Choose a shorter one with --socket or DEFAULTSD_SOCKET.")
+            "The socket's path has \(path.utf8.count) bytes; the limit is \(longestPath): \(path).",
+            remedy: "Choose a shorter one with --socket or DEFAULTSD_SOCKET.")
     }
 
     /// The directory that holds the socket.

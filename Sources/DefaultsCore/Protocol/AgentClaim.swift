@@ -152,8 +152,8 @@ package final class AgentClaim: Sendable {
             if error.number == EEXIST || error.number == ELOOP {
                 throw DefaultsError(
                     .directory,
-                    "\(path) should be the agent's lock file, but is another file or belongs to another user. Move it "
-                        + "away, or choose another socket with --socket.")
+                    "\(path) should be the agent's lock file, but is another file or belongs to another user.",
+                    remedy: "Move it away, or choose another socket with --socket.")
             }
             let reason = DefaultsError(
                 .directory, errno: error.number, "The agent's lock file \(path) can't be created or locked")

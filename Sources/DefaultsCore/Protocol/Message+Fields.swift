@@ -85,16 +85,25 @@ extension Welcome {
 }
 
 extension DefaultsError {
-    fileprivate var fields: DomainValues {
+    /// The entries of an error; its `remedy` is also the end of its `message`.
+    package var fields: DomainValues {
         var fields: DomainValues = ["code": .string(code.description), "message": .string(description)]
+        fields["remedy"] = remedy.map { .string($0) }
         fields["errno"] = errno.map { .integer(Int64($0)) }
         return fields
     }
 
-    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+    /// Creates an error from its entries; in a status, earlier agents leave out the code and the remedy.
+    package init(_ fields: Fields) throws(DefaultsError) {
         let code = Code(named: try fields.string("code")) ?? .agentRefused
         let number = fields.values["errno"] == nil ? nil : Int32(truncatingIfNeeded: try fields.integer("errno"))
-        self.init(code, try fields.string("message"), errno: number)
+        let message = try fields.string("message")
+        let remedy = fields.values["remedy"] == nil ? nil : try fields.string("remedy")
+        guard let remedy, message.hasSuffix(" \(remedy)") else {
+            self.init(code, message, errno: number)
+            return
+        }
+        self.init(code, String(message.dropLast(remedy.count + 1)), remedy: remedy, errno: number)
     }
 }
 

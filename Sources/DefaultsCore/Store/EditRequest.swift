@@ -69,22 +69,25 @@ package struct EditRequest: Hashable, Sendable {
     ) throws(DefaultsError) {
         if key.hasOverlongMarkRun || value?.hasUnreadableKey == true {
             throw DefaultsError(
-                .invalidValue, "A key for \(domain) has more than 128 combining marks in a row. Use another key.")
+                .invalidValue,
+                "A key for \(domain) has more than 128 combining marks in a row.",
+                remedy: "Use another key.")
         }
         guard let value else { return try checkSize(of: [key: nil], for: domain) }
         if value.hasDateBeyondCalendar {
             throw DefaultsError(
                 .invalidValue,
-                "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which a text file can't "
-                    + "represent. Use a date within these years.")
+                "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which a text file "
+                    + "can't represent.",
+                remedy: "Use a date within these years.")
         }
         // The file's top-level dictionary counts as a container too.
         let depth = PropertyListLimits.domainFile.depth - 1
         if !value.fits(depth: depth) {
             throw DefaultsError(
                 .invalidValue,
-                "The value of \"\(key)\" for \(domain) has more than \(depth) nested containers, the limit of a file. "
-                    + "Use fewer levels.")
+                "The value of \"\(key)\" for \(domain) has more than \(depth) nested containers, the limit of a file.",
+                remedy: "Use fewer levels.")
         }
         // In the usual case, no dictionary is created.
         if key.utf8.count + value.estimatedSize > Frame.standardLimit / 4 {
@@ -104,8 +107,8 @@ package struct EditRequest: Hashable, Sendable {
         guard bytes <= maximumBytes else {
             throw DefaultsError(
                 .invalidValue,
-                "The values for \(domain) take \(bytes) bytes; the limit of an edit is \(maximumBytes). Store "
-                    + "large data in a separate file.")
+                "The values for \(domain) take \(bytes) bytes; the limit of an edit is \(maximumBytes).",
+                remedy: "Store large data in a separate file.")
         }
     }
 }
@@ -113,6 +116,9 @@ package struct EditRequest: Hashable, Sendable {
 extension DefaultsError {
     /// Returns the error of an edit whose condition doesn't hold.
     package static func condition(of domain: Domain) -> DefaultsError {
-        DefaultsError(.changed, "\(domain) was changed by another program. Read it again, then retry.")
+        DefaultsError(
+            .changed,
+            "\(domain) was changed by another program.",
+            remedy: "Read it again, then retry.")
     }
 }

@@ -109,8 +109,8 @@ extension Store {
         guard bytes.count <= limits.bytes else {
             throw DefaultsError(
                 .invalidValue,
-                "The file of \(domain) would be larger than \(limits.bytes) bytes, the limit. Remove a key, and store "
-                    + "large data in a separate file.")
+                "The file of \(domain) would be larger than \(limits.bytes) bytes, the limit.",
+                remedy: "Remove a key, and store large data in a separate file.")
         }
         return (bytes, .binary)
     }

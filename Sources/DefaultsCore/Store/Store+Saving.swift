@@ -206,8 +206,8 @@ extension Store {
     func isOpen(_ file: DomainFile) -> DefaultsError {
         DefaultsError(
             lifetime == .transient ? .notSaved : .openForWriting,
-            "Another program has \(file.path) open for writing, so the file was not replaced. To find the program, run "
-                + "`lsof \(file.path)`. Close the file there, then try again.")
+            "Another program has \(file.path) open for writing, so the file was not replaced.",
+            remedy: "To find the program, run `lsof \(file.path)`. Close the file there, then try again.")
     }
 
     /// Reloads a file that may not be in the expected state.

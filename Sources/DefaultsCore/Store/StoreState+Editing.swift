@@ -63,8 +63,9 @@ extension StoreState {
         if lifetime == .resident, isLate(request, now: now) {
             return DefaultsError(
                 .late,
-                "An edit of \(request.domain) arrived seconds after it was made, and others have written since. It was "
-                    + "discarded. Set the value again; in the protocol, under another number and without \"time\".")
+                "An edit of \(request.domain) arrived seconds after it was made, and others have written since. It "
+                    + "was discarded.",
+                remedy: "Set the value again; in the protocol, under another number and without \"time\".")
         }
         return conditionFails(request) ? .condition(of: request.domain) : nil
     }

@@ -77,6 +77,7 @@ extension Engine {
         return DefaultsError(
             .notSaved,
             "Edits of \(names) can be neither saved nor written to the change log, so this agent keeps running until "
-                + "they can. To restart it sooner, free disk space.")
+                + "they can.",
+            remedy: "To restart it sooner, free disk space.")
     }
 }

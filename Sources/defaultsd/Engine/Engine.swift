@@ -66,7 +66,7 @@ actor Engine: Service {
     /// The last reported problems of the system directories.
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
-    private var settingsProblems: [String] = []
+    private var settingsProblems: [AgentSettings.Problem] = []
     /// The reason why the agent can't restart yet as the installed version.
     var restartProblem: DefaultsError?
     /// Whether a thread maintains the history, and whether that must be done once more afterwards.
@@ -85,7 +85,8 @@ actor Engine: Service {
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
     init(
-        store: Store, watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [String],
+        store: Store, watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings,
+        problems: [AgentSettings.Problem],
         log: AgentLog, on eventLoop: any EventLoop, _ disk: DiskThread
     ) {
         settingsProblems = problems
@@ -272,7 +273,7 @@ actor Engine: Service {
 
     /// Applies the current settings if they have changed.
     private func compareSettings() {
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         let snapshot = AgentSettings.domain.map { store.snapshot(of: $0) }
         var new = AgentSettings(snapshot?.values ?? [:], problems: &problems)
         // While the patterns can't be read, the last known ones apply, so that no secret gets into the history.

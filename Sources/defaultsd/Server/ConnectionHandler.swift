@@ -77,9 +77,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             fail(
                 DefaultsError(
                     .agentRefused,
-                    "The agent holds \(server.bufferedBytes) bytes of unfinished requests. "
-                        + "Send smaller ones, or retry later."
-                )
+                    "The agent holds \(server.bufferedBytes) bytes of unfinished requests.",
+                    remedy: "Send smaller ones, or retry later.")
             )
             return
         }
@@ -196,7 +195,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             throw DefaultsError(
                 .protocolViolation,
                 "This agent (\(Version.current)) speaks versions \(ours.lowerBound) to \(ours.upperBound) of the "
-                    + "protocol, but \(client) speaks version \(versions.lowerBound). Upgrade the older of the two.")
+                    + "protocol, but \(client) speaks version \(versions.lowerBound).",
+                remedy: "Upgrade the older of the two.")
         }
         hasGreeted = true
         let welcome = Welcome(
@@ -288,8 +288,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard subscriptions.count < server.settings.maximumSubscriptions else {
             throw DefaultsError(
                 .agentRefused,
-                "The connection already has \(subscriptions.count) subscriptions, the maximum. To raise it, set "
-                    + "MaximumSubscriptions.")
+                "The connection already has \(subscriptions.count) subscriptions, the maximum.",
+                remedy: "To raise it, set MaximumSubscriptions.")
         }
         try SubscriptionLimits.check(filter, beside: subscriptions.values)
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)

@@ -59,7 +59,7 @@ struct InheritedSocket: Sendable {
     private static func unsuitable(_ what: String) -> DefaultsError {
         DefaultsError(
             .directory,
-            "The service manager \(what), but the agent needs one Unix stream socket. In its socket unit, set one "
-                + "ListenStream= to an absolute path.")
+            "The service manager \(what), but the agent needs one Unix stream socket.",
+            remedy: "In its socket unit, set one ListenStream= to an absolute path.")
     }
 }

@@ -236,7 +236,8 @@ final class Server: Service, EngineSubscribers {
         guard isPrivate else {
             throw DefaultsError(
                 .agentRefused,
-                "This agent was not started by `defaults tail`, so it does not hand over. To stop it, send SIGTERM.")
+                "This agent was not started by `defaults tail`, so it does not hand over.",
+                remedy: "To stop it, send SIGTERM.")
         }
         if let problem = await engine.saveUnlogged() { throw problem }
         log.logger.info("Handing over to another agent.")

@@ -62,7 +62,9 @@ struct SocketFile {
         guard let file = SocketFile(at: path), lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw DefaultsError(
-                .directory, "\(path) exists and is not a socket. Move it, or choose another socket with --socket.")
+                .directory,
+                "\(path) exists and is not a socket.",
+                remedy: "Move it, or choose another socket with --socket.")
         }
         if isServiceManaged(path) {
             throw DefaultsError(
@@ -72,7 +74,9 @@ struct SocketFile {
         }
         if isInUse(path) {
             throw DefaultsError(
-                .directory, "Another program is listening on \(path). Stop it, or choose another socket with --socket.")
+                .directory,
+                "Another program is listening on \(path).",
+                remedy: "Stop it, or choose another socket with --socket.")
         }
         file.remove()
     }

@@ -20,6 +20,8 @@ enum StatusReport {
             "socket": .string(server.address.socketPath),
             "watch": .dictionary([
                 "mode": .string(watch.mode.description),
+                "kind": .string(watch.mode.names.kind),
+                "reason": .string(watch.mode.names.reason),
                 "companions": .dictionary(watch.companions.mapValues { .string($0.description) }),
                 "watches": .integer(Int64(watch.watches)),
                 "overflows": .integer(Int64(watch.overflows)),
@@ -54,10 +56,10 @@ enum StatusReport {
             store.directory.problem, store.directory.exposure, store.logProblem, store.archiveProblem, restartProblem,
         ].compactMap(\.self)
         let ofDirectories = (own + store.system.problems).map {
-            ["message": .string($0.description)] as DomainValues
+            $0.fields
         }
         let ofDomains = store.failures().map { domain, error in
-            domain.fields.merging(["message": .string(error.description)]) { $1 }
+            domain.fields.merging(error.fields) { $1 }
         }
         return (ofDirectories + ofDomains).map { .dictionary($0) }
     }

@@ -21,13 +21,14 @@ enum SubscriptionLimits {
         else {
             throw DefaultsError(
                 .agentRefused,
-                "A subscription may have at most \(Self.patterns) patterns totaling \(patternBytes) bytes. Use "
-                    + "broader patterns, or several subscriptions.")
+                "A subscription may have at most \(Self.patterns) patterns totaling \(patternBytes) bytes.",
+                remedy: "Use broader patterns, or several subscriptions.")
         }
         guard patterns.allSatisfy({ !$0.hasWildcards || $0.text.utf8.count <= wildcardPatternBytes }) else {
             throw DefaultsError(
                 .agentRefused,
-                "A pattern with wildcards may have at most \(wildcardPatternBytes) bytes. Use a shorter one.")
+                "A pattern with wildcards may have at most \(wildcardPatternBytes) bytes.",
+                remedy: "Use a shorter one.")
         }
         try checkNames(filter.names.count, beside: others)
     }
@@ -37,7 +38,8 @@ enum SubscriptionLimits {
         guard others.reduce(count, { $0 + $1.filter.names.count }) <= names else {
             throw DefaultsError(
                 .agentRefused,
-                "A connection's subscriptions may name at most \(names) domains. Use patterns instead.")
+                "A connection's subscriptions may name at most \(names) domains.",
+                remedy: "Use patterns instead.")
         }
     }
 }

@@ -25,15 +25,16 @@ enum OpenFiles {
         guard access(directory, F_OK) == 0 else {
             throw DefaultsError(
                 .agentUnavailable, errno: errno,
-                "The agent needs \(directory) to know its open files. Mount it with `mount -t proc proc /proc`")
+                "The agent needs \(directory) to know its open files.",
+                remedy: "Mount it with `mount -t proc proc /proc`.")
         }
         let (limit, inUse) = (limit, inUse(below: limit))
         // Both numbers include standard input, output and error.
         guard limit - inUse >= minimum - 3 else {
             throw DefaultsError(
                 .agentUnavailable,
-                "The agent needs \(minimum) open files, but its limit is \(limit), and \(inUse) are open already. "
-                    + "Raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service).")
+                "The agent needs \(minimum) open files, but its limit is \(limit), and \(inUse) are open already.",
+                remedy: "Raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service).")
         }
     }
 

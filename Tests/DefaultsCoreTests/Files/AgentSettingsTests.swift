@@ -6,7 +6,7 @@ import Testing
 struct AgentSettingsTests {
     @Test("Valid settings are applied")
     func right() {
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         let settings = AgentSettings(
             [
                 "LogLevel": "debug", "SaveDelay": 0, "SaveLimit": 60_000, "HoldDelay": 1, "LogRecords": 1,
@@ -27,7 +27,7 @@ struct AgentSettingsTests {
             ([7], .unknown), ("a/b", .unknown), (7, .unknown), (.dictionary(["x": "a/b"]), .unknown),
         ]
         for (value, expected) in table {
-            var problems: [String] = []
+            var problems: [AgentSettings.Problem] = []
             let settings = AgentSettings(["HistoryExcludes": value], problems: &problems)
             #expect(settings.historyExclusions == expected, "\(value)")
             #expect(problems.isEmpty == (value == .array([])), "\(value)")
@@ -37,16 +37,16 @@ struct AgentSettingsTests {
     @Test("A pattern of excluded keys that names a domain, but looks like a key, is reported and applies")
     func exclusionOfDomain() {
         for text in ["password", "token*"] {
-            var problems: [String] = []
+            var problems: [AgentSettings.Problem] = []
             let settings = AgentSettings(["HistoryExcludes": [.string(text), "a/b"]], problems: &problems)
             #expect(
-                problems == [
+                problems.map(\.description) == [
                     "In HistoryExcludes, \"\(text)\" names a domain. For a key in any domain, write \"*/\(text)\"; "
                         + "for all keys of that domain, write \"\(text)/*\"."
                 ])
             #expect(settings.historyExclusions == HistoryExclusions([text, "a/b"]))
         }
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         let patterns: PropertyListValue = ["a/b", "password/*", "org.example.bank", "-g", "NSGlobalDomain", "*"]
         _ = AgentSettings(["HistoryExcludes": patterns], problems: &problems)
         #expect(problems == [])
@@ -69,8 +69,8 @@ struct AgentSettingsTests {
             ("saveDelay", 10, "saveDelay isn't a setting of the agent."),
         ] as [(String, PropertyListValue, String)])
     func wrong(key: String, value: PropertyListValue, problem: String) {
-        var problems: [String] = []
+        var problems: [AgentSettings.Problem] = []
         #expect(AgentSettings([key: value], problems: &problems) == AgentSettings())
-        #expect(problems == [problem])
+        #expect(problems.map(\.description) == [problem])
     }
 }
