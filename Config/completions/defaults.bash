@@ -900,7 +900,7 @@ _defaults_record() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --all --commands --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --for --since --until)
+    non_repeating_options=(--directory --socket -host -app --by --since --until)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -920,7 +920,7 @@ _defaults_record() {
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion record -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
-    '--for')
+    '--by')
         return
         ;;
     '--since')

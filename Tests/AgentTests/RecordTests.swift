@@ -66,7 +66,7 @@ struct RecordTests {
                 #expect(try agent.defaults("record", "--commands", "--since", since, "org.a").output == lines)
             }
             #expect(try agent.defaults("record", "--since", "now").status == 1)
-            #expect(try agent.defaults("record", "--since", "1h", "--for", "nobody").status == 1)
+            #expect(try agent.defaults("record", "--since", "1h", "--by", "nobody").status == 1)
             #expect(try agent.defaults("record", "--since", "1h", "--all").status == 64)
             #expect(try agent.defaults("record", "--until", "1h").status == 64)
         }

@@ -92,7 +92,7 @@ enum OptionTable {
             Option(name: "--color", hasValue: true),
         ]),
         Verb(names: ["record"], domains: .several, isPassthrough: false, options: [
-            Option(name: "--for", hasValue: true),
+            Option(name: "--by", hasValue: true),
             Option(name: "--since", hasValue: true),
             Option(name: "--until", hasValue: true),
             Option(name: "--all", hasValue: false),

@@ -21,14 +21,13 @@ struct Record: ParsableCommand {
 
             EXAMPLES
               defaults record > dark.plist
-              defaults record --for editor 'org.example.*' > editor.plist
+              defaults record --by editor 'org.example.*' > editor.plist
               defaults record --since 10m --commands org.example.editor
               defaults record --all > everything.plist
             """)
 
     @OptionGroup var location: LocationOptions
-    @Option(name: .customLong("for"), help: ArgumentHelp("Only changes by this program.", valueName: "program"))
-    var program: String?
+    @OptionGroup var program: ProgramOption
     @OptionGroup var range: HistoryRange
     @Flag(help: "Print the profile of all values that you have set.") var all = false
     @Flag(help: "Print commands instead of a profile.") var commands = false
@@ -36,8 +35,8 @@ struct Record: ParsableCommand {
     var domains: [String] = []
 
     func validate() throws {
-        if all, range.since != nil || program != nil {
-            throw ValidationError("Don't combine --all with --since or --for.")
+        if all, range.since != nil || program.program != nil {
+            throw ValidationError("Don't combine --all with --since or --by.")
         }
         if range.until != nil, range.since == nil { throw ValidationError("--until needs --since.") }
     }
@@ -51,12 +50,6 @@ struct Record: ParsableCommand {
         // XML can't represent some characters.
         let bytes = try (try? profile.value.write(as: .xml)) ?? profile.value.write(as: .binary)
         try StandardOutput.write(bytes)
-    }
-
-    private var option: ProgramOption {
-        var option = ProgramOption()
-        option.program = program
-        return option
     }
 
     /// Returns the profile of all values of the user's domains.
@@ -83,7 +76,7 @@ struct Record: ParsableCommand {
             if range.since?.includes(record) ?? false { end = max(end, record.revision) }
             guard range.contains(record), record.domain.user == .current else { continue }
             if case .unknown = record.event { hasUnknown = true }
-            guard let changeSet = record.changeSet, option.includes(changeSet) else { continue }
+            guard let changeSet = record.changeSet, program.includes(changeSet) else { continue }
             for change in changeSet.changes {
                 let last = net[record.domain]?[change.key] ?? change
                 net[record.domain, default: [:]][change.key] = KeyChange(
@@ -109,7 +102,6 @@ struct Record: ParsableCommand {
         }
         let interruption = try Interruption()
         _ = try agent.subscribe(.now, filter: filter, mode: .everything)
-        let option = option
         var profile = Profile()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
         do throws(DefaultsError) {
@@ -128,7 +120,7 @@ struct Record: ParsableCommand {
                 if case .gap = event { Failure.note("Some changes were missed; the profile may be incomplete.") }
                 if let end, case .record(let record, _) = event, record.revision > end { break }
                 guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
-                    record.domain.user == .current, option.includes(changeSet)
+                    record.domain.user == .current, program.includes(changeSet)
                 else { continue }
                 profile.add(changeSet)
             }
