@@ -29,7 +29,9 @@ extension UserDefaultsProvider: ConfigProvider {
     /// - Throws: `UserDefaultsProviderError` if the value can't be read as the type; `CancellationError` if the task is
     ///   canceled.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-        try await refresh()
+        do throws(DefaultsProblem) { try await defaults.save() } catch  where error.code == .cancellation {
+            throw CancellationError()
+        } catch {}
         return try value(forKey: key, type: type)
     }
 

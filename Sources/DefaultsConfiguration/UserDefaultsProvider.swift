@@ -52,7 +52,6 @@ public struct UserDefaultsProvider: Sendable {
 
     let defaults: UserDefaults
     let conversion: ValueConversion
-    let refresh: Refresh
 
     /// Creates a provider of all values in a search list.
     ///
@@ -78,7 +77,6 @@ public struct UserDefaultsProvider: Sendable {
         self.defaults = defaults
         conversion = ValueConversion(
             secretsSpecifier: secretsSpecifier, bytesDecoder: bytesDecoder, arraySeparator: arraySeparator)
-        refresh = Refresh(defaults)
     }
 }
 #endif

@@ -80,5 +80,17 @@ struct LiveTests {
             }
         }
     }
+
+    @Test("A fetch by a canceled task throws CancellationError")
+    func canceled() async throws {
+        try await withSharedPlace { ours, _ in
+            let config = ConfigReader(provider: UserDefaultsProvider(ours))
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                _ = try await config.fetchInt(forKey: "http.port")
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
 }
 #endif
