@@ -176,8 +176,15 @@ struct LayerTests {
             #expect(try run("write", place.root + "/x", "size", "1") == "")
             let values = try PropertyListValue(parsing: RawFile.read(place.path("a.b")))
             #expect(values == ["size": "2", "other": "z", "name": "y"])
+            try RawFile.write("{k = v;}", to: place.managed + "/c.d.plist")
+            let missing = try Programs.run(Programs.defaults, ["read", "c.d"], environment: environment)
+            let hint = "Only values for all users do: see `defaults read --effective c.d`."
+            #expect(missing.status == 1)
+            #expect(missing.errors == "defaults: The domain c.d does not exist. \(hint)\n")
             guard let agent else { return }
             #expect(try agent.defaults("status").output.contains("\nforced       a.b: \"mode\", \"size\"\n"))
+            let undone = try agent.defaults("undo", "a.b", "name")
+            #expect(undone.errors.hasSuffix("/.GlobalPreferences.plist forces \"name\", \(end)"))
         }
     }
 

@@ -150,7 +150,7 @@ struct LifeTests {
                 "pid \(agent.pid), version \(Version.current), up", "/defaultsd\n",
                 "directory    \(agent.place.preferences)\n",
                 "watching     inotify (", "domains      4\n", "revision     \(cursor.revision) (cursor \(cursor))\n",
-                "subscribers  pid \(getpid()) ", "everything, 0 behind\n", "pending      c.d: 2 edits not saved yet\n",
+                "subscribers  pid \(getpid()) ", "; 0 behind\n", "pending      c.d: 2 edits not saved yet\n",
                 "errors       e.f: \(agent.place.path("e.f"))",
             ] {
                 #expect(text.contains(part), "\(text)")

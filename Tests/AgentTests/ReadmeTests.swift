@@ -76,7 +76,7 @@ struct ReadmeTests {
             let tail = try RunningProgram(Programs.defaults, ["tail"], environment: environment)
             let isFollowing = try eventually(within: 30) {
                 try Programs.run(Programs.defaults, ["status"], environment: environment).output
-                    .contains(": everything, 0 behind")
+                    .contains(": all domains; 0 behind")
             }
             #expect(isFollowing)
             try body(Array(commands.dropFirst(2)), home) { command in

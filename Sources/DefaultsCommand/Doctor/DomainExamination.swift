@@ -6,11 +6,16 @@ import Linux
 enum DamagedDomain {
     /// Returns the finding for a domain's error.
     static func finding(_ domain: Domain, _ error: DefaultsError, agentRuns: Bool, path: String? = nil) -> Finding {
-        Finding(
-            .problem, "domain-damaged", error,
-            remedy: agentRuns && domain.user == .current
-                ? "Correct the file. Until then, the agent serves the last good values; `defaults export` saves them."
-                : "Correct the file, or restore it from a backup.", path: path)
+        let isOwn = domain.user == .current
+        let remedy =
+            if error.errno == EACCES, let path {
+                "Run `\(isOwn ? "chmod u+r" : "sudo chmod go+r") \(path.quotedForShell)`."
+            } else if agentRuns, isOwn {
+                "Correct the file. Until then, the agent serves the last good values; `defaults export` saves them."
+            } else {
+                "Correct the file, or restore it from a backup."
+            }
+        return Finding(.problem, "domain-damaged", error, remedy: remedy, path: path)
     }
 }
 

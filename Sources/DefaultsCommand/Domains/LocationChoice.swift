@@ -19,6 +19,12 @@ extension LocationChoice {
         return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
     }
 
+    /// The command that starts an agent for the same directory and socket, in backquotes.
+    var agentCommand: String {
+        let options = [directory.map { ["--directory", $0] }, socket.map { ["--socket", $0] }].compactMap(\.self)
+        return "`\((["defaultsd"] + options.flatMap(\.self)).map(\.quotedForShell).joined(separator: " "))`"
+    }
+
     /// Connects to the agent, or opens an embedded store if no agent is running.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()

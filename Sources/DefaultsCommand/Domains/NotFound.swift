@@ -26,7 +26,11 @@ enum NotFound {
                         + "`defaults import`.", .notFound)
             }
         }
-        return Failure("\(location.subject) does not exist\(consequence).\(suggestedDomain(open))", .notFound)
+        let remedy =
+            open.hasValuesForAllUsers
+            ? " Only values for all users do: see `defaults read --effective \(location.domain.name)`."
+            : suggestedDomain(open)
+        return Failure("\(location.subject) does not exist\(consequence).\(remedy)", .notFound)
     }
 
     /// Returns the failure for a key that a domain doesn't have.

@@ -61,9 +61,17 @@ struct OpenDomain {
             values.merge(snapshot.values) { first, _ in first }
         }
         if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
-        for damage in damages { Failure.note("\(damage) The last good values follow.") }
+        for damage in damages { Failure.note("\(damage) Its last good values, if any, are used.") }
         guard !values.isEmpty else { throw NotFound.domain(self) }
         return values
+    }
+
+    /// Whether there are managed or system values under the domain's name.
+    var hasValuesForAllUsers: Bool {
+        layers.contains { layer in
+            layer.name == domain.name && layer.user != .current
+                && (try? backend.snapshot(of: layer).values.isEmpty) == false
+        }
     }
 
     /// The sentence after the report of a damaged file that an edit may replace.

@@ -123,7 +123,7 @@ extension LocationChoice {
     func openHistory(of filter: SubscriptionFilter) throws -> (AgentConnection, HistoryReader) {
         guard let agent = try open() as? AgentConnection else {
             throw Failure(
-                "The history needs the agent, which isn't running. Start it with `defaultsd`.", .unavailable)
+                "The history needs the agent, which isn't running. Start it with \(agentCommand).", .unavailable)
         }
         return (agent, try HistoryReader(agent, filter))
     }

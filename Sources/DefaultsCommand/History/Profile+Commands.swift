@@ -48,7 +48,7 @@ extension Profile {
         } else {
             words += (hasDash.domain || hasDash.key ? ["--"] : []) + [name, key]
         }
-        let line = words.map(quoted).joined(separator: " ") + "\n"
+        let line = words.map(\.quotedForShell).joined(separator: " ") + "\n"
         return line.utf8.count > longestLine || line.utf8.contains(0) ? nil : line
     }
 
@@ -70,18 +70,5 @@ extension Profile {
         }
         var rest = arguments[...]
         return (try? TypedValue.parse(&rest)) == value ? arguments : nil
-    }
-
-    /// Quotes a word for a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
-            }
-        return isPlain
-            ? text : "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
     }
 }

@@ -24,6 +24,7 @@ struct UndoCommand {
             let name = style.name(outcome.domain)
             try StandardOutput.write(outcome.changes.map { "\(name) \(style.text($0))\n" }.joined())
             if !outcome.changes.isEmpty { changed.insert(outcome.domain) }
+            if !options.dryRun { agent.reportForcedKeys(outcome.changes.map(\.key), of: outcome.domain) }
             for (key, record) in outcome.kept.sorted(by: { $0.key < $1.key }) {
                 let time = record.map(style.explanation) ?? ""
                 let consequence =
@@ -161,6 +162,10 @@ struct UndoOptions: ParsableArguments {
     func validate() throws {
         if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
         if last != nil, range.since != nil { throw ValidationError("Use only one of --last and --since.") }
+        let hasRange = range.since != nil || range.until != nil
+        if hasRange, let domain, UInt64(domain) != nil, keys.isEmpty {
+            throw ValidationError("Use either the number \(domain) or --since and --until.")
+        }
     }
 }
 

@@ -32,7 +32,11 @@ enum StatusText {
             "\(text($0, "path")), \(((try? $0.unsigned("bytes")) ?? 0).byteCount)"
         }
         lines += section("subscribers", status, "subscribers") {
-            "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
+            let domains = ((try? $0.array("domains")) ?? []).compactMap { value in
+                if case .string(let name) = value { name.printable } else { nil }
+            }
+            return "pid \(text($0, "pid")) \(text($0, "executable")): "
+                + "\(domains.isEmpty ? "all domains" : domains.joined(separator: ", ")); \(text($0, "lag")) behind"
         }
         lines += section("forced", status, "forced") {
             let keys = ((try? $0.array("keys")) ?? []).compactMap { if case .string(let key) = $0 { key } else { nil } }
@@ -84,28 +88,5 @@ enum StatusText {
             let whole = Int(exactly: seconds.rounded(.towardZero))
         else { return "?" }
         return whole < 120 ? "\(whole) s" : "\(whole / 3_600) h \(whole / 60 % 60) min"
-    }
-}
-
-extension BinaryInteger {
-    /// Returns the number and what it counts.
-    ///
-    /// - Parameters:
-    ///   - noun: A noun in the singular.
-    ///   - plural: The plural, if it isn't the noun with an "s".
-    /// - Returns: Such as "1 edit" or "2 edits".
-    func counting(_ noun: String, plural: String? = nil) -> String {
-        "\(self) \(self == 1 ? noun : plural ?? "\(noun)s")"
-    }
-}
-
-extension UInt64 {
-    /// A number of bytes as text, in the largest suitable unit.
-    var byteCount: String {
-        for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
-        where self >= unit {
-            return "\(self / unit) \(name)"
-        }
-        return "\(self) bytes"
     }
 }

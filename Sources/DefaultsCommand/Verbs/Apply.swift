@@ -63,14 +63,15 @@ struct Apply: ParsableCommand {
                 domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
             backend.reportForcedKeys(edit.keys, of: domain)
         }
-        if !dryRun, !changed.isEmpty, let note = Self.note(backend as? AgentConnection) { Failure.note(note) }
+        if !dryRun, !changed.isEmpty, let note = note(without: backend as? AgentConnection) { Failure.note(note) }
         let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
         if !dryRun {
             for domain in changed.sorted() { try backend.synchronize(domain) }
         }
         if undo != nil, hasKept { throw ExitCode(1) }
         if undo != nil, changed.isEmpty {
-            throw Failure("No key still has a value set by a profile \"\(name.printable)\".", .notFound)
+            let hint = name.hasSuffix(".plist") ? " The name of a profile doesn't end with \".plist\"." : ""
+            throw Failure("No key still has a value set by a profile \"\(name.printable)\".\(hint)", .notFound)
         }
     }
 
@@ -94,6 +95,7 @@ struct Apply: ParsableCommand {
             for key in outcome.kept.keys { keep(key, of: domain) }
             if outcome.changes.isEmpty { continue }
             try show(outcome.changes, of: domain, style)
+            if !dryRun { backend.reportForcedKeys(outcome.changes.map(\.key), of: domain) }
             changed.insert(domain)
         }
         for (domain, keys) in trace.changed {
@@ -115,11 +117,11 @@ struct Apply: ParsableCommand {
         try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
     }
 
-    /// Returns a note that the changes aren't remembered; `nil` if they are.
-    private static func note(_ agent: AgentConnection?) -> String? {
+    /// Returns a note that the changes aren't remembered, for lack of a new agent; `nil` if they are.
+    private func note(without agent: AgentConnection?) -> String? {
         guard let agent else {
             return "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "
-                + "start an agent, run `defaultsd`."
+                + "start an agent, run \(location.agentCommand)."
         }
         return HistoryReader.problem(with: agent).map {
             "\($0) These changes aren't in the history, so --prune and --undo won't find them."

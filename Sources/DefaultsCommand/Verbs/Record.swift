@@ -98,7 +98,7 @@ struct Record: ParsableCommand {
     /// Records changes until the user interrupts the process.
     private func recorded(_ filter: SubscriptionFilter) throws -> Profile {
         guard let agent = try location.open() as? AgentConnection else {
-            throw Failure("`record` needs an agent. Start one with `defaultsd`.", .unavailable)
+            throw Failure("`record` needs an agent. Start one with \(location.agentCommand).", .unavailable)
         }
         let interruption = try Interruption()
         _ = try agent.subscribe(.now, filter: filter, mode: .everything)

@@ -28,7 +28,7 @@ struct Status: ParsableCommand {
             if let obstacle = address.obstacle { throw obstacle }
             throw Failure(
                 "No agent serves \(directory.path) (at \(address.socketPath)); commands work on its files directly. "
-                    + "To start an agent, run `defaultsd`.", .unavailable)
+                    + "To start an agent, run \(location.agentCommand).", .unavailable)
         }
         let status = try agent.status()
         try StandardOutput.write(json ? JSONText.of(.dictionary(status)) + "\n" : StatusText.of(Fields(status)))

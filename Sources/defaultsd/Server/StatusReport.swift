@@ -39,7 +39,7 @@ enum StatusReport {
                     .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
                 }),
             "forced": .array(
-                store.snapshots(of: .managed).map { snapshot in
+                store.snapshots(of: .managed).filter { !$0.values.isEmpty }.map { snapshot in
                     let keys = snapshot.values.keys.sorted().map { PropertyListValue.string($0) }
                     return .dictionary(snapshot.domain.fields.merging(["keys": .array(keys)]) { $1 })
                 }),

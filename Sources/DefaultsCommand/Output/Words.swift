@@ -1,0 +1,37 @@
+extension BinaryInteger {
+    /// Returns the number and what it counts.
+    ///
+    /// - Parameters:
+    ///   - noun: A noun in the singular.
+    ///   - plural: The plural, if it isn't the noun with an "s".
+    /// - Returns: Such as "1 edit" or "2 edits".
+    func counting(_ noun: String, plural: String? = nil) -> String {
+        "\(self) \(self == 1 ? noun : plural ?? "\(noun)s")"
+    }
+}
+
+extension UInt64 {
+    /// A number of bytes as text, in the largest suitable unit.
+    var byteCount: String {
+        for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
+        where self >= unit {
+            return "\(self / unit) \(name)"
+        }
+        return "\(self) bytes"
+    }
+}
+
+extension String {
+    /// The text as one word of a shell's command line.
+    var quotedForShell: String {
+        let isPlain =
+            !isEmpty
+            && utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
+            }
+        return isPlain
+            ? self : "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+}
