@@ -94,6 +94,17 @@ struct TailTests {
         }
     }
 
+    @Test("A timeout before the changes of -n has the status 124; one without -n is no failure")
+    func timeoutStatus() throws {
+        try AgentProcess.withAgent { agent in
+            #expect(try agent.defaults("tail", "-n", "1", "--timeout", "0.1").status == 124)
+            #expect(try agent.defaults("tail", "--timeout", "0.1").status == 0)
+            try agent.defaults("write", "a.b", "k", "1")
+            #expect(try Self.past(agent, "-n", "1").status == 0)
+            #expect(try Self.past(agent, "-n", "2").status == 124)
+        }
+    }
+
     @Test("On a terminal, the agent that the command follows is named", .enabled(if: Programs.isInstalled("script")))
     func readiness() throws {
         try AgentProcess.withAgent { agent in
@@ -463,7 +474,9 @@ struct TailTests {
             #expect(directory.status == 74 && directory.errors.contains("can't be read: Is a directory"))
             try RawFile.write("yesterday\n", to: agent.place.runtime + "/file")
             let other = try agent.defaults("tail", "--cursor-file", agent.place.runtime + "/file", "--timeout", "5")
-            #expect(other.status == 64 && other.errors.contains("isn't a cursor"))
+            #expect(
+                other.status == 65 && other.errors.contains("isn't a cursor")
+                    && other.errors.contains("Remove the file"))
             #expect(try RawFile.read(agent.place.runtime + "/file") == Array("yesterday\n".utf8))
         }
     }

@@ -34,6 +34,9 @@ struct UndoTests {
                 let outcome = try agent.run(arguments)
                 #expect(outcome.status == 1 && outcome.errors.hasPrefix("defaults: \(message)"), "\(outcome.errors)")
             }
+            #expect(try agent.defaults("undo", "2", "--since", "1h").status == 64)
+            let unknown = try agent.defaults("diff", "org.none", "--since", "1")
+            #expect(unknown.status == 66 && unknown.errors.contains("org.none does not exist, and has no history."))
             #expect(try agent.defaults("redo", "3").status == 0)
             let again = try agent.defaults("redo", "3")
             #expect(again.errors == "defaults: Number 3 has already been redone, by number 4.\n")

@@ -56,7 +56,7 @@ struct PastDomain {
         }
         if past.hasUnknownChanges {
             Failure.note(
-                "The file was changed later while no agent was running. What that changed isn't in the history.")
+                "The file was changed later while no agent was running. Of that, the history has only the result.")
         }
         if let problem {
             let isWhole = problem.code == .damaged

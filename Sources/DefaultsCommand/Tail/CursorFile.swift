@@ -20,7 +20,9 @@ struct CursorFile {
         }
         let text = String(decoding: bytes, as: UTF8.self).prefix { !$0.isWhitespace }
         if text.isEmpty { return nil }
-        return try Cursor(String(text))
+        do throws(DefaultsError) { return try Cursor(String(text)) } catch {
+            throw Failure("\(path): \(error.what) Remove the file to begin with the next change.", .dataError)
+        }
     }
 
     /// Records a cursor, after everything before it has been written to the output.

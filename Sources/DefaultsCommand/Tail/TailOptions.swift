@@ -7,7 +7,9 @@ struct TailOptions: ParsableArguments {
     var json = false
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("Start after this time, number or cursor.", valueName: "time"),
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Start after this time, number or cursor, unless --cursor-file has one.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
 

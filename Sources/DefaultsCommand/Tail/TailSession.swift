@@ -31,7 +31,9 @@ struct TailSession {
     }
 
     /// Shows changes until the count is reached, the timeout expires, or the output is closed.
-    mutating func run() throws {
+    ///
+    /// - Returns: False if the timeout expired before the count was reached.
+    mutating func run() throws -> Bool {
         if let problem = address.problem { throw problem }
         cursor = try options.cursorFile.flatMap { try CursorFile(path: $0).read() }
         var isAgain = false
@@ -39,7 +41,7 @@ struct TailSession {
             do {
                 if cursor == nil { cursor = try options.since?.cursor(in: agent) }
                 try follow(agent)
-                return
+                return options.count.map { shown >= $0 } ?? true || milliseconds() != 0
             } catch let error as DefaultsError {
                 // The agent is being upgraded or replaced, so an agent will be available again soon.
                 guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
@@ -47,6 +49,7 @@ struct TailSession {
                 isAgain = true
             }
         }
+        return options.count == nil
     }
 
     // MARK: Connecting

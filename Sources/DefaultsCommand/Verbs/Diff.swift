@@ -53,6 +53,9 @@ struct Diff: ParsableCommand {
             let open = try location.open(first)
             func values(at point: HistoryPoint) throws -> DomainValues {
                 let domain = try PastDomain(open, at: point, location)
+                if domain.isUnknown {
+                    throw Failure(NotFound.domain(open, ", and has no history").message, .noInput)
+                }
                 isUncertain = domain.report() || isUncertain
                 return domain.values
             }

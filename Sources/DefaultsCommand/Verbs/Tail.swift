@@ -17,7 +17,7 @@ struct Tail: ParsableCommand {
 
             --since takes a number or a cursor of `defaults log`, or a time such as 10m or yesterday. Only the last \
             changes can be shown in this way; `defaults log` also shows older ones. With --initial, -n 0 prints the \
-            current values and ends.
+            current values and ends. If --timeout ends it before the changes of -n, the exit status is 124.
 
             See `man defaults-tail` for the JSON objects, the environment variables and the handling of signals.
 
@@ -65,6 +65,7 @@ struct Tail: ParsableCommand {
         var session = TailSession(
             directory: directory, address: address, options: options,
             filter: try .named(domain, keys))
-        try session.run()
+        // The status of `timeout`, for scripts that wait for a change.
+        if try !session.run() { throw ExitCode(124) }
     }
 }
