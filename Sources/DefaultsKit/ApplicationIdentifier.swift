@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 import Linux
@@ -66,3 +67,4 @@ extension UserDefaults {
         }
     }
 }
+#endif

@@ -1,4 +1,3 @@
-import DefaultsCore
 import PropertyList
 
 /// A key of the preferences: its name, the type of its values, and its default, declared in one place.
@@ -61,7 +60,7 @@ public struct AnyDefaultsKey: Sendable {
     /// The type of the key's values.
     public let valueType: any DefaultsValue.Type
 
-    private let makeDefault: @Sendable () throws(DefaultsError) -> PropertyListValue?
+    private let makeDefault: @Sendable () throws(UnstorableValue) -> PropertyListValue?
 
     /// Erases a key's type.
     ///
@@ -69,15 +68,15 @@ public struct AnyDefaultsKey: Sendable {
     public init<Value>(_ key: DefaultsKey<Value>) {
         name = key.name
         valueType = Value.self
-        makeDefault = { () throws(DefaultsError) in
-            try PropertyListValue(storing: key.defaultValue, forKey: key.name)
+        makeDefault = { () throws(UnstorableValue) in
+            try PropertyListValue.stored(key.defaultValue)
         }
     }
 
     /// Returns the key's default as it would be stored; `nil` when the default is `nil`.
     ///
-    /// - Throws: `invalidValue` when the default can't be stored.
-    func storedDefault() throws(DefaultsError) -> PropertyListValue? { try makeDefault() }
+    /// - Throws: An error if the default can't be stored.
+    func storedDefault() throws(UnstorableValue) -> PropertyListValue? { try makeDefault() }
 }
 
 extension AnyDefaultsKey: Hashable {

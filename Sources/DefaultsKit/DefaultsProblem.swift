@@ -1,5 +1,6 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
-package import DefaultsCore
+#endif
 
 /// A problem with preferences: what happened, where, and what to do about it.
 ///
@@ -45,13 +46,9 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     /// The system's error number, if a system call failed.
     public let errno: Int32?
 
-    package init(_ code: Code, _ error: DefaultsError) {
-        self.init(Problem(code.kind, error))
-    }
-
-    /// Creates the problem of an edit that was refused.
-    init(refusal error: DefaultsError) {
-        self.init(error.code == .invalidValue ? .value : .edit, error)
+    /// Creates the problem of a value that can't be stored.
+    init(_ error: UnstorableValue, forKey key: String) {
+        self.init(.value, describedBy: error.sentence(forKey: key))
     }
 
     /// Creates a problem, found by a library above this one, that has no error number.

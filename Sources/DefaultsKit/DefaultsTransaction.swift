@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 public import PropertyList
@@ -70,3 +71,4 @@ public struct DefaultsTransaction: ~Copyable {
         }
     }
 }
+#endif

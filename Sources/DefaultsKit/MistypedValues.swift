@@ -1,7 +1,11 @@
-import DefaultsClient
-import DefaultsCore
-import Linux
 import PropertyList
+
+#if OVER_FOUNDATION
+import Synchronization
+#else
+import DefaultsClient
+import Linux
+#endif
 
 /// The stored values that don't have their keys' types, each reported once.
 ///
@@ -33,7 +37,7 @@ enum MistypedValues {
         _ value: PropertyListValue, of key: String, notOf type: any DefaultsValue.Type, in defaults: UserDefaults?
     ) {
         let reading = Reading(
-            domain: defaults?.domain.name.description, key: key, type: ObjectIdentifier(type))
+            domain: defaults?.domainName, key: key, type: ObjectIdentifier(type))
         let isNew = reported.withLock { reported in
             let last = reported[reading]
             if last == value || last == nil && reported.count >= capacity { return false }
@@ -66,17 +70,5 @@ extension DefaultsKey {
     func check(_ value: PropertyListValue?, in defaults: UserDefaults) {
         guard let value, Value(propertyListValue: value) == nil else { return }
         MistypedValues.report(value, of: name, notOf: Value.self, in: defaults)
-    }
-}
-
-extension UserDefaults {
-    /// Returns a key's name for a problem's description, with the domain, if any, that the value comes from.
-    package func describe(_ key: String, having value: PropertyListValue) -> String {
-        client.search(list)
-        guard let holder = client.holders(of: key, in: list).first, holder.value == value else { return "\"\(key)\"" }
-        return switch holder.layer {
-        case .persistent(let domain): "\"\(key)\" of \(domain)"
-        case .volatile(let name): "\"\(key)\" of \(name)"
-        }
     }
 }

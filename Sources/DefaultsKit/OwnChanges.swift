@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import Linux
 import Synchronization
 
@@ -43,3 +44,4 @@ package struct OwnChange {
         self.keys = Array(keys)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 package import DefaultsCore
 package import PropertyList
@@ -14,6 +15,9 @@ extension UserDefaults {
         OwnChanges.publish(
             OwnChange(defaults: self, domain: Self.registrationDomain, keys: registrationDictionary.keys))
     }
+
+    /// Registers stored values of keys, like `register(defaults:)`.
+    func register(stored values: [String: PropertyListValue]) { register(defaults: values) }
 
     // MARK: Suites
 
@@ -141,3 +145,19 @@ extension UserDefaults {
         client.useLanguages(from: source)
     }
 }
+
+extension UserDefaults {
+    /// The name of the domain that edits go to, for a problem's description.
+    var domainName: String? { domain.name.description }
+
+    /// Returns a key's name for a problem's description, with the domain, if any, that the value comes from.
+    package func describe(_ key: String, having value: PropertyListValue) -> String {
+        client.search(list)
+        guard let holder = client.holders(of: key, in: list).first, holder.value == value else { return "\"\(key)\"" }
+        return switch holder.layer {
+        case .persistent(let domain): "\"\(key)\" of \(domain)"
+        case .volatile(let name): "\"\(key)\" of \(name)"
+        }
+    }
+}
+#endif

@@ -1,5 +1,3 @@
-import DefaultsClient
-import DefaultsCore
 import PropertyList
 
 extension UserDefaults {
@@ -24,23 +22,32 @@ extension UserDefaults {
     /// A default that is `nil` isn't registered, and a default that can't be stored is reported to the handler of
     /// `setProblemHandler(_:)`.
     public func register(_ keys: some Sequence<AnyDefaultsKey>) {
-        var values: [String: Any] = [:]
+        var values: [String: PropertyListValue] = [:]
         for key in keys {
-            do throws(DefaultsError) {
+            do throws(UnstorableValue) {
                 values[key.name] = try key.storedDefault()
             } catch {
-                ProblemHandler.report(DefaultsProblem(.value, error))
+                Self.report(DefaultsProblem(error, forKey: key.name))
             }
         }
-        register(defaults: values)
+        register(stored: values)
     }
 
     /// Removes keys of different types from the application's or the suite's domain, as one change set.
     ///
     /// Each key then reads as its default, unless another domain of the search list has it.
     public func reset(_ keys: some Sequence<AnyDefaultsKey>) {
-        var values = Difference()
+        var values: [String: PropertyListValue?] = [:]
         for key in keys { values[key.name] = .some(nil) }
         if !values.isEmpty { edit(values) }
+    }
+
+    /// Removes keys from the application's or the suite's domain, as one change set.
+    ///
+    /// Each key then reads as its default, unless another domain of the search list has it.
+    public func reset<each Value>(_ key: repeat DefaultsKey<each Value>) {
+        var values: [String: PropertyListValue?] = [:]
+        for key in repeat each key { values[key.name] = .some(nil) }
+        edit(values)
     }
 }

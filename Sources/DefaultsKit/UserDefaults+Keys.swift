@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 import PropertyList
@@ -60,17 +61,9 @@ extension UserDefaults {
         }
     }
 
-    /// Removes keys from the application's or the suite's domain, as one change set.
-    ///
-    /// Each key then reads as its default, unless another domain of the search list has it.
-    public func reset<each Value>(_ key: repeat DefaultsKey<each Value>) {
-        var values = Difference()
-        for key in repeat each key { values[key.name] = .some(nil) }
-        edit(values)
-    }
-
     /// Removes all keys from the application's or the suite's domain, as one change set.
     public func resetAll() {
         replace(domain, of: client, with: [:])
     }
 }
+#endif

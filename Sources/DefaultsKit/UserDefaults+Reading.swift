@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 public import FoundationEssentials
@@ -83,6 +84,12 @@ extension UserDefaults {
         return list.values ?? [:]
     }
 
+    /// Returns the values of some keys at one moment.
+    func values(forKeys keys: [String]) -> [PropertyListValue?] {
+        if client.isStale || !list.hasSearched { client.search(list) }
+        return list.find(keys)
+    }
+
     /// Returns whether the administrator forces a key's value, so that setting the key has no effect.
     public func objectIsForced(forKey key: String) -> Bool {
         client.search(list)
@@ -98,3 +105,4 @@ extension UserDefaults {
         return suite.client.currentValues(of: .managed(suite.name))[key] != nil
     }
 }
+#endif

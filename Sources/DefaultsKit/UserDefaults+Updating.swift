@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 import Glibc
@@ -150,3 +151,4 @@ extension Backoff {
         Backoff(from: .microseconds(100), to: .milliseconds(5), timeout: .seconds(60), isRandom: true)
     }
 }
+#endif

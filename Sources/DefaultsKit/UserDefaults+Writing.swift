@@ -1,7 +1,19 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 package import DefaultsCore
 public import FoundationEssentials
 import PropertyList
+
+extension DefaultsProblem {
+    package init(_ code: Code, _ error: DefaultsError) {
+        self.init(Problem(code.kind, error))
+    }
+
+    /// Creates the problem of an edit that was refused.
+    init(refusal error: DefaultsError) {
+        self.init(error.code == .invalidValue ? .value : .edit, error)
+    }
+}
 
 extension UserDefaults {
     /// Sets a key in the application's or the suite's domain; `nil` removes it.
@@ -121,3 +133,4 @@ extension UserDefaults {
         if let failure = failures.first { throw DefaultsProblem(.saving, failure) }
     }
 }
+#endif

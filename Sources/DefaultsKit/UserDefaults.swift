@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 package import DefaultsClient
 package import DefaultsCore
 public import PropertyList
@@ -173,3 +174,4 @@ extension UserDefaults: CustomStringConvertible {
     /// The class and the name of the application's or the suite's domain: `<UserDefaults: org.example.app>`.
     public var description: String { "<UserDefaults: \(domain.name)>" }
 }
+#endif

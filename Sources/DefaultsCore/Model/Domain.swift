@@ -105,10 +105,3 @@ package enum DomainHost: Hashable, Comparable, Sendable {
 
 /// A domain's values by key.
 package typealias DomainValues = [String: PropertyListValue]
-
-extension PropertyListLimits {
-    /// The limits of a domain's file, unless the settings change them.
-    ///
-    /// For the depth, see `Frame.requestLimits` and `Frame.messageLimits`.
-    package static let domainFile = PropertyListLimits(depth: 500)
-}

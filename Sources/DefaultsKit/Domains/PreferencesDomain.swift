@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 public import PropertyList
@@ -168,3 +169,4 @@ public enum PreferencesUser: Hashable, Sendable {
         }
     }
 }
+#endif

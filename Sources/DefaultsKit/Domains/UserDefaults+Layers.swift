@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 public import PropertyList
@@ -48,3 +49,4 @@ extension UserDefaults {
     /// Returns every domain of the search list that has a typed key, with its value there, the winning one first.
     public func layers<Value>(holding key: DefaultsKey<Value>) -> [ExplainedLayer] { layers(holding: key.name) }
 }
+#endif

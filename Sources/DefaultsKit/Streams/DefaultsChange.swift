@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsCore
 public import FoundationEssentials
 public import PropertyList
@@ -176,3 +177,4 @@ public enum DefaultsEvent: Hashable, Sendable {
     /// Read the values again.
     case gap
 }
+#endif

@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 import Synchronization
@@ -157,3 +158,4 @@ extension UserDefaults {
         }
     }
 }
+#endif

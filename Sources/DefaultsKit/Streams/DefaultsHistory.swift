@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import DefaultsCore
 public import PropertyList
@@ -131,3 +132,4 @@ extension UserDefaults {
         }
     }
 }
+#endif

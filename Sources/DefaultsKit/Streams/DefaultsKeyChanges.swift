@@ -1,3 +1,4 @@
+#if !OVER_FOUNDATION
 import DefaultsClient
 import PropertyList
 
@@ -102,3 +103,4 @@ extension UserDefaults {
         DefaultsKeyChanges(self, key)
     }
 }
+#endif

@@ -13,9 +13,10 @@
 /// Reads and edits are those of `UserDefaults`' subscript for typed keys: any thread may make them, and Observation
 /// tracks reads.
 @propertyWrapper
-public struct DefaultsStored<Value: DefaultsValue>: Sendable {
+public struct DefaultsStored<Value: DefaultsValue>: @unchecked Sendable {
     /// The key that the property reads and sets.
     public let key: DefaultsKey<Value>
+    // Unchecked, since Foundation's class isn't declared Sendable. Like ours, it is guarded by locks of its own.
     private let store: UserDefaults
 
     /// Creates a property for a key.

@@ -1,5 +1,6 @@
+#if !OVER_FOUNDATION
 package import DefaultsClient
-public import PropertyList
+package import PropertyList
 
 /// A stream of a value that depends on some keys, which yields the current value immediately and then the newest value
 /// after each change.
@@ -105,16 +106,4 @@ package final class ObservedKeys: Sendable {
         source?.remove(wakeUp)
     }
 }
-
-/// The values that a search found at one moment.
-public struct DefaultsSnapshot: Hashable, Sendable {
-    /// The values by key.
-    public let values: [String: PropertyListValue]
-
-    init(values: [String: PropertyListValue]) {
-        self.values = values
-    }
-
-    /// A typed key's value, or its default.
-    public subscript<Value>(key: DefaultsKey<Value>) -> Value { key.read(values[key.name]) }
-}
+#endif

@@ -1,12 +1,12 @@
-import DefaultsClient
-import DefaultsCore
-package import PropertyList
+public import PropertyList
 
 extension UserDefaults {
     /// Returns a stream of a key's value as the search finds it: the current value immediately, then the newest after
     /// each change.
     ///
-    /// It reports changes by all processes; without an agent, changes by others arrive within a second. A slow consumer
+    /// It reports changes by all processes; without an agent, changes by others arrive within a second. On Apple's
+    /// systems, it reports the changes by this process, and those by others only with the next of them: it follows
+    /// `didChangeNotification`, which Apple's Foundation posts when this process changes a value. A slow consumer
     /// receives only the newest value, and never misses the last one. The stream ends when its task is canceled.
     ///
     /// ```swift
@@ -83,10 +83,17 @@ extension UserDefaults {
         for (key, value) in zip(keys, found) { values[key] = value }
         return values
     }
+}
 
-    /// Returns the values of some keys at one moment.
-    func values(forKeys keys: [String]) -> [PropertyListValue?] {
-        if client.isStale || !list.hasSearched { client.search(list) }
-        return list.find(keys)
+/// The values that a search found at one moment.
+public struct DefaultsSnapshot: Hashable, Sendable {
+    /// The values by key.
+    public let values: [String: PropertyListValue]
+
+    init(values: [String: PropertyListValue]) {
+        self.values = values
     }
+
+    /// A typed key's value, or its default.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value { key.read(values[key.name]) }
 }

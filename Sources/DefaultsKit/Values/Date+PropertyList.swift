@@ -1,5 +1,10 @@
-import FoundationEssentials
 import PropertyList
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension Date {
     /// Creates a date from a property list date, including fractions of a second.

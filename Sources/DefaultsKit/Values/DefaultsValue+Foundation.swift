@@ -1,5 +1,10 @@
-public import FoundationEssentials
 public import PropertyList
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 extension Data: DefaultsValue {
     /// Creates the bytes from stored data.

@@ -1,6 +1,8 @@
-import DefaultsCore
+#if canImport(Darwin)
+import Darwin
+#else
 import Glibc
-import Linux
+#endif
 
 /// A user's home directory, for paths that begin with "~".
 struct HomeDirectory {
@@ -8,26 +10,26 @@ struct HomeDirectory {
     /// directory.
     private let path: String?
 
-    /// The home directory of the user who runs this process.
-    static var current: HomeDirectory { HomeDirectory(path: Environment.current.home) }
+    private static let separator = UInt8(ascii: "/")
 
     init(path: String?) {
-        let path = Path.withoutTrailingSlashes(path ?? "")
-        self.path = Path.isAbsolute(path) && path != "/" ? path : nil
+        var path = (path ?? "").utf8[...]
+        while path.count > 1, path.last == Self.separator { path = path.dropLast() }
+        self.path = path.first == Self.separator && path.count > 1 ? String(Substring(path)) : nil
     }
 
     /// Returns "~/x" for a path below the home directory, and any other path unchanged.
     func abbreviate(_ path: String) -> String {
         guard let home = self.path, path.utf8.starts(with: home.utf8) else { return path }
         let rest = String(decoding: path.utf8.dropFirst(home.utf8.count), as: UTF8.self)
-        return rest.isEmpty || Path.isAbsolute(rest) ? "~" + rest : path
+        return rest.isEmpty || rest.utf8.first == Self.separator ? "~" + rest : path
     }
 
     /// Returns the expansion of "~", "~/x", "~user" or "~user/x", or any other path unchanged; `nil` if there is no
     /// such user.
     func expand(_ path: String) -> String? {
         guard path.utf8.first == UInt8(ascii: "~") else { return path }
-        let user = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+        let user = path.utf8.dropFirst().prefix { $0 != Self.separator }
         let rest = String(decoding: path.utf8.dropFirst(1 + user.count), as: UTF8.self)
         let home = user.isEmpty ? self.path : Self.home(of: String(decoding: user, as: UTF8.self))
         return home.map { $0 + rest }

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import PropertyList
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// An `NSURL` as `NSKeyedArchiver` writes it: a binary property list of objects that refer to each other by number.
 ///

@@ -1,45 +1,12 @@
-package import DefaultsCore
-import FoundationEssentials
 package import PropertyList
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension PropertyListValue {
-    /// Converts a value passed to the classic `set(_:forKey:)`.
-    ///
-    /// It accepts strings, numbers of every width, Booleans, dates, data, arrays and dictionaries of these with string
-    /// keys, any `PropertyListConvertible` value, and `Optional`s of all of them. An element that is `nil` is left out
-    /// of a dictionary. In an array, it is an error, since leaving it out would move the others. If the value itself is
-    /// `nil`, at any depth of `Optional`, the result is `nil`, which removes the key.
-    ///
-    /// - Parameters:
-    ///   - value: Any value.
-    ///   - key: The key to set; the path in the error begins with it.
-    /// - Throws: `invalidValue`, with the path and the type of the part that a property list can't hold.
-    package init?(any value: Any, forKey key: String) throws(DefaultsError) {
-        do throws(UnstorableValue) {
-            guard let converted = try Self.converted(value, depth: 0) else { return nil }
-            self = converted
-        } catch {
-            throw DefaultsError(.invalidValue, error.sentence(forKey: key))
-        }
-    }
-
-    /// Converts a new value of a typed key.
-    ///
-    /// If the value is `nil`, the result is `nil`, which removes the key.
-    ///
-    /// - Parameters:
-    ///   - value: A value of a type that can be stored.
-    ///   - key: The key to set; the error begins with it.
-    /// - Throws: `invalidValue`, if the value can't be encoded or is nested more deeply than a file allows.
-    package init?(storing value: some PropertyListConvertible, forKey key: String) throws(DefaultsError) {
-        do throws(UnstorableValue) {
-            guard let converted = try Self.converted(value, depth: 0) else { return nil }
-            self = converted
-        } catch {
-            throw DefaultsError(.invalidValue, error.sentence(forKey: key))
-        }
-    }
-
     /// The value as the classic `object(forKey:)` returns it.
     ///
     /// It is a `String`, `Int` (`UInt64` beyond `Int.max`), `Double` (`Float` for a 32-bit real), `Bool`, `Date`,
@@ -59,6 +26,16 @@ extension PropertyListValue {
         case .dictionary(let values): values.mapValues(\.anyValue)
         case .uid: self
         }
+    }
+
+    /// Converts a value of any type; `nil` if there is none.
+    static func stored(any value: Any) throws(UnstorableValue) -> PropertyListValue? {
+        try converted(value, depth: 0)
+    }
+
+    /// Converts a value of a type that can be stored; `nil` if there is none.
+    static func stored(_ value: some PropertyListConvertible) throws(UnstorableValue) -> PropertyListValue? {
+        try converted(value, depth: 0)
     }
 
     private static func converted(_ value: Any, depth: Int) throws(UnstorableValue) -> PropertyListValue? {

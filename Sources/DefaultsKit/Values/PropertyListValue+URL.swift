@@ -1,5 +1,10 @@
-package import FoundationEssentials
 package import PropertyList
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 extension PropertyListValue {
     /// Creates the value that `set(_: URL?, forKey:)` stores.

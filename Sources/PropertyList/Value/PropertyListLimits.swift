@@ -27,6 +27,11 @@ public struct PropertyListLimits: Sendable, Hashable {
         self.objects = objects
     }
 
+    /// The limits of a domain's file, unless the agent's settings change them.
+    ///
+    /// The depth is below the default's, since `DefaultsCore` sends values inside messages.
+    package static let domainFile = PropertyListLimits(depth: 500)
+
     /// Returns these limits, with the number of values reduced in proportion to a document's size.
     ///
     /// Every value needs at least one byte, unless a binary property list shares its container: 404 bytes of arrays

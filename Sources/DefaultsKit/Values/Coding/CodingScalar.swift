@@ -1,5 +1,10 @@
-import FoundationEssentials
 import PropertyList
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A type that an encoder writes as one value, instead of asking it to encode itself.
 ///

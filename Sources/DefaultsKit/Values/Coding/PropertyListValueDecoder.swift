@@ -1,5 +1,10 @@
-import FoundationEssentials
 import PropertyList
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A decoder that reads a property list value.
 struct PropertyListValueDecoder: Decoder {
