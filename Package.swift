@@ -10,10 +10,21 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// Apple's systems have user defaults of their own, and DefaultsKit is only a layer over Foundation's class there. The
+// trait `OverFoundation` compiles that layer on Linux, for its tests.
+let overFoundation: [SwiftSetting] = [
+    .define(
+        "OVER_FOUNDATION", .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS, .driverKit])),
+    .define("OVER_FOUNDATION", .when(traits: ["OverFoundation"])),
+]
+let linux = TargetDependencyCondition.when(platforms: [.linux])
+
 let programs = TargetDependencyCondition.when(traits: ["Programs"])
 
 let package = Package(
     name: "defaultsd",
+    // For DefaultsKit and PropertyList only; all other modules need Linux.
+    platforms: [.macOS(.v15), .macCatalyst(.v18), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "DefaultsBindings", targets: ["DefaultsBindings"]),
         .library(name: "DefaultsConfiguration", targets: ["DefaultsConfiguration"]),
@@ -30,6 +41,9 @@ let package = Package(
         .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration."),
         .trait(
             name: "RawInotify", description: "Uses the kernel's inotify interface instead of libinotifytools."),
+        .trait(
+            name: "OverFoundation",
+            description: "Makes DefaultsKit a layer over Foundation's class, as it is on Apple's systems."),
         .default(enabledTraits: ["Programs"]),
     ],
     dependencies: [
@@ -61,8 +75,13 @@ let package = Package(
 
         // Layer 3: the library for apps.
         .target(
-            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsClient", "DefaultsCore", "Linux", "PropertyList"],
-            swiftSettings: settings),
+            name: "DefaultsKit",
+            dependencies: [
+                .byName(name: "CLinux", condition: linux), .byName(name: "DefaultsClient", condition: linux),
+                .byName(name: "DefaultsCore", condition: linux), .byName(name: "Linux", condition: linux),
+                "PropertyList",
+            ],
+            swiftSettings: settings + overFoundation),
 
         // Layer 4: preferences windows, the additions that need all of Foundation, the swift-configuration provider
         // (empty without its trait), the agent and the command.

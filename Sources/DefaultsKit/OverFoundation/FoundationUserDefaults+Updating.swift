@@ -1,0 +1,120 @@
+#if OVER_FOUNDATION
+public import Foundation
+public import PropertyList
+
+extension UserDefaults {
+    /// Changes a key's value based on its current value, without losing changes by other threads of this process.
+    ///
+    /// ```swift
+    /// try defaults.update(.launches) { $0 += 1 }
+    /// ```
+    ///
+    /// Other processes aren't excluded, since Foundation has no such call: what another process sets during this call
+    /// may be overwritten. Nor are calls of Foundation's own `set(_:forKey:)` on other threads.
+    ///
+    /// Other threads' updates, transactions and in-place changes, such as `+=`, wait until this update ends. In the
+    /// body, don't wait for another thread, and don't change the key in any other way, which the result would
+    /// overwrite. Observers of `didChangeNotification` run before the lock is released.
+    ///
+    /// - Parameters:
+    ///   - key: The key to update.
+    ///   - body: A closure that changes the value. If it throws, nothing is set.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error; or a `DefaultsProblem` if the value can't be stored.
+    @discardableResult
+    public func update<Value, Outcome>(
+        _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
+    ) throws -> Outcome {
+        let (outcome, stored) = try ModificationLock.shared.withLock {
+            let stored = propertyListValue(forKey: key.name)
+            var value = key.convert(stored) ?? key.defaultValue
+            let outcome = try body(&value)
+            do throws(UnstorableValue) {
+                edit([key.name: try Self.storable(value)])
+            } catch {
+                throw DefaultsProblem(error, forKey: key.name)
+            }
+            return (outcome, stored)
+        }
+        // Handlers may run any code, so call them without the lock.
+        key.check(stored, in: self)
+        return outcome
+    }
+
+    /// Sets several keys together.
+    ///
+    /// ```swift
+    /// defaults.withTransaction { values in
+    ///     values[.quality] = 1
+    ///     values[.theme] = .dark
+    /// }
+    /// ```
+    ///
+    /// Among the calls of this module in this process, the transaction is one change: no update, transaction, in-place
+    /// change or stream of several keys comes in between. Foundation's own calls, and other processes, may see some of
+    /// the values before the others.
+    ///
+    /// Other threads' updates, transactions and in-place changes wait until this one ends. In the body, don't wait for
+    /// another thread, nor in a handler of problems with its values. An update or another transaction in the body is
+    /// made immediately, and stays made if the body throws.
+    ///
+    /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
+    ///   current one. If it throws, nothing is set.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error.
+    public func withTransaction<Outcome, Failure>(
+        _ body: (inout DefaultsTransaction) throws(Failure) -> Outcome
+    ) throws(Failure) -> Outcome {
+        ModificationLock.shared.lock()
+        defer { ModificationLock.shared.unlock() }
+        var transaction = DefaultsTransaction(self)
+        let outcome = try body(&transaction)
+        if !transaction.values.isEmpty { edit(transaction.values) }
+        return outcome
+    }
+}
+
+/// The values that a transaction reads and sets.
+///
+/// The body of `UserDefaults.withTransaction(_:)` receives a transaction, whose edits are made when the body returns.
+public struct DefaultsTransaction: ~Copyable {
+    private let defaults: UserDefaults
+    /// The values set so far; `nil` for a key to remove.
+    fileprivate private(set) var values: [String: PropertyListValue?] = [:]
+
+    fileprivate init(_ defaults: UserDefaults) {
+        self.defaults = defaults
+    }
+
+    /// A typed key's value: the value set in this transaction, or else the current one.
+    ///
+    /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
+    /// keeps its value.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get { key.read(propertyListValue(forKey: key.name), in: defaults) }
+        set { store(newValue, forKey: key.name) }
+    }
+
+    /// Returns a key's value: the value set in this transaction, or else the one that the search finds.
+    public func propertyListValue(forKey key: String) -> PropertyListValue? {
+        values[key] ?? defaults.propertyListValue(forKey: key)
+    }
+
+    /// Sets a key; `nil` removes it.
+    ///
+    /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
+    /// keeps its value.
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) { store(value, forKey: key) }
+
+    /// Removes a key.
+    public mutating func removeObject(forKey key: String) { set(nil, forKey: key) }
+
+    private mutating func store(_ value: some PropertyListConvertible, forKey key: String) {
+        do throws(UnstorableValue) {
+            values[key] = .some(try UserDefaults.storable(value))
+        } catch {
+            UserDefaults.report(DefaultsProblem(error, forKey: key))
+        }
+    }
+}
+#endif

@@ -1,0 +1,1 @@
+../../../ClassicUse/DefaultsKit/ClassicUse.swift

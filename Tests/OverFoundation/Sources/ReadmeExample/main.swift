@@ -1,0 +1,1 @@
+../../../ReadmeExample/main.swift
