@@ -1,3 +1,8 @@
+// The lowest module that needs Linux says so, before those above it fail in their own ways.
+#ifndef __linux__
+#error "Only DefaultsKit and PropertyList compile on this system. The other modules of defaultsd need Linux."
+#endif
+
 #define _GNU_SOURCE
 #include "CLinux.h"
 
