@@ -32,8 +32,8 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
 
     /// Sets the property to the key's value, and tracks it, with a wake-up for each edit.
     init(
-        _ object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>, _ controller: UserDefaultsController,
-        _ key: String, _ conversion: Conversion, wakeUp: WakeUp?
+        _ object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>, of controller: UserDefaultsController,
+        key: String, conversion: Conversion, wakeUp: WakeUp?
     ) {
         self.object = object
         self.keyPath = keyPath

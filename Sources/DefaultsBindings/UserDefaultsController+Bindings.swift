@@ -28,11 +28,11 @@ extension UserDefaultsController {
         commit: Binding.Commit = .continuously, isolation: isolated (any Actor) = #isolation
     ) -> Binding {
         bind(
-            object, property, key.name,
-            ObjectProperty<Object, Value>.Conversion(
+            object, property, to: key.name,
+            conversion: ObjectProperty<Object, Value>.Conversion(
                 present: { [defaults] in key.read($0, in: defaults) },
                 store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: key.name) }),
-            commit, isolation: isolation)
+            commit: commit, isolation: isolation)
     }
 
     /// Binds a property of an object to a key, given by its name, in both directions.
@@ -51,11 +51,11 @@ extension UserDefaultsController {
         commit: Binding.Commit = .continuously, isolation: isolated (any Actor) = #isolation
     ) -> Binding {
         bind(
-            object, property, name,
-            ObjectProperty<Object, Value>.Conversion(
+            object, property, to: name,
+            conversion: ObjectProperty<Object, Value>.Conversion(
                 present: { $0.flatMap { Value(propertyListValue: $0) } },
                 store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: name) }),
-            commit, isolation: isolation)
+            commit: commit, isolation: isolation)
     }
 
     /// Binds a property of an object to a typed key, with a transformer between the stored and the presented value.
@@ -81,15 +81,15 @@ extension UserDefaultsController {
         isolation: isolated (any Actor) = #isolation
     ) -> Binding {
         bind(
-            object, property, key.name,
-            ObjectProperty<Object, Presented>.Conversion(
+            object, property, to: key.name,
+            conversion: ObjectProperty<Object, Presented>.Conversion(
                 present: transformer.presenting(BoundKey(key.name, of: defaults)) { [defaults] value in
                     if transformer.presentBound == nil { return key.read(value, in: defaults) }
                     // Such a transformer itself reports values of another type.
                     return value.flatMap { Stored(propertyListValue: $0) } ?? key.defaultValue
                 },
                 store: transformer.storing(forKey: key.name)),
-            commit, isolation: isolation)
+            commit: commit, isolation: isolation)
     }
 
     /// Binds a property of an object to a key, given by its name, with a transformer between the stored and the
@@ -113,24 +113,25 @@ extension UserDefaultsController {
     ) -> Binding {
         let nothing = (Stored.self as? any OptionalValue.Type)?.nothing as? Stored
         return bind(
-            object, property, name,
-            ObjectProperty<Object, Presented>.Conversion(
+            object, property, to: name,
+            conversion: ObjectProperty<Object, Presented>.Conversion(
                 present: transformer.presenting(BoundKey(name, of: defaults)) {
                     $0.flatMap { Stored(propertyListValue: $0) } ?? nothing
                 },
                 store: transformer.storing(forKey: name)),
-            commit, isolation: isolation)
+            commit: commit, isolation: isolation)
     }
 
     private func bind<Object: AnyObject, Value>(
-        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, _ key: String,
-        _ conversion: ObjectProperty<Object, Value>.Conversion, _ commit: Binding.Commit,
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, to key: String,
+        conversion: ObjectProperty<Object, Value>.Conversion, commit: Binding.Commit,
         isolation: isolated any Actor
     ) -> Binding {
         // Register before the first read, so that no change is missed.
         let observed = ObservedKeys(defaults, [key], and: self)
         let property = ObjectProperty(
-            object, property, self, key, conversion, wakeUp: commit == .continuously ? observed.wakeUp : nil)
+            object, property, of: self, key: key, conversion: conversion,
+            wakeUp: commit == .continuously ? observed.wakeUp : nil)
         let binding = Binding(property, observed)
         binding.follow(isolation: isolation)
         return binding

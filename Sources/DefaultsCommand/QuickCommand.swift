@@ -34,9 +34,9 @@ struct QuickCommand {
 
     func run() throws {
         switch action {
-        case .read(let key): try Read.show(domain, key, location, ValueOutput())
+        case .read(let key): try Read.show(domain, key, at: location, as: ValueOutput())
         case .write(let operands, let reading):
-            try Write.change(domain, WriteOperands(operands, reading: reading), location)
+            try Write.change(domain, WriteOperands(operands, reading: reading), at: location)
         }
     }
 }

@@ -154,7 +154,7 @@ struct Agent: Sendable {
         }
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.withLock { $0.read() }
-        let (location, lock) = Self.logLocation(directory, address, environment, log)
+        let (location, lock) = Self.logLocation(directory, at: address, in: environment, log: log)
         if settings.historyExclusions.areUnknown {
             let known = ExclusionsFile(besideLog: location.log).exclusions
             settings.historyExclusions = known ?? .unknown
@@ -164,7 +164,8 @@ struct Agent: Sendable {
                 \(known == nil ? "no values get into the history." : "the last known patterns apply.")
                 """)
         }
-        let (store, outcome) = try Self.open(directory, system, location, lock, settings, log)
+        let (store, outcome) = try Self.open(
+            directory, system: system, logAt: location, lock: lock, settings: settings, log: log)
         return (watcher, settings, problems, log, store, outcome)
     }
 
@@ -186,8 +187,8 @@ struct Agent: Sendable {
 
     /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ location: LogLocation, _ lock: LogLock?,
-        _ settings: AgentSettings, _ log: AgentLog
+        _ directory: PreferencesDirectory, system: SystemDirectories, logAt location: LogLocation, lock: LogLock?,
+        settings: AgentSettings, log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
@@ -223,7 +224,7 @@ struct Agent: Sendable {
 
     /// Returns the paths of the change log and the archive, whose directory exists, and their lock.
     private static func logLocation(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment, _ log: AgentLog
+        _ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment, log: AgentLog
     ) -> (LogLocation, LogLock?) {
         let location = LogLocation(for: directory, address, environment: environment)
         // Beside the socket, nobody else who might use the files can have claimed it.

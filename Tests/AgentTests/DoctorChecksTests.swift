@@ -11,9 +11,9 @@ import Testing
 struct DoctorChecksTests {
     @Test("A finding of an error has the error's remedy, or else another one")
     func advice() {
-        let finding = Finding(.note, "id", DefaultsError(.locked, "It broke.", remedy: "Run `x`."), remedy: "Wait.")
+        let finding = Finding(.note, id: "id", DefaultsError(.locked, "It broke.", remedy: "Run `x`."), remedy: "Wait.")
         #expect(finding.message == "It broke." && finding.remedy == "Run `x`.")
-        #expect(Finding(.note, "id", DefaultsError(.locked, "It. Run `x`."), remedy: "Wait.").remedy == "Wait.")
+        #expect(Finding(.note, id: "id", DefaultsError(.locked, "It. Run `x`."), remedy: "Wait.").remedy == "Wait.")
     }
 
     /// A status for each way to watch, with the errors of a directory and of two domains, one of which has an unsaved
@@ -56,7 +56,7 @@ struct DoctorChecksTests {
     @Test("A summary counts the findings, and only a problem or a warning needs attention")
     func summary() {
         func findings(_ severities: Finding.Severity...) -> [Finding] {
-            severities.map { Finding($0, "id", "Message.", remedy: "Remedy.") }
+            severities.map { Finding($0, id: "id", "Message.", remedy: "Remedy.") }
         }
         #expect([Finding]().summary == "No problems found.")
         #expect(findings(.note, .note).summary == "No problems found. 2 notes.")
@@ -68,7 +68,7 @@ struct DoctorChecksTests {
 
     @Test("A finding is two lines of text, and one object")
     func output() {
-        let finding = Finding(.problem, "id", "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
+        let finding = Finding(.problem, id: "id", "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
         let text = "problem  It\\nbroke.\n         Run \"x\".\n"
         #expect(finding.text(ChangeText(isColored: false)) == text)
         #expect(finding.text(ChangeText(isColored: true)) == "\u{1B}[31mproblem\u{1B}[0m" + text.dropFirst(7))

@@ -130,8 +130,8 @@ struct UndoModelTests {
                     let (count, isRedo) = (1 + random.below(3), random.below(3) == 0)
                     let kept = model.takeBack(count, isRedo: isRedo)
                     var plan = try UndoPlan(
-                        connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]),
-                        isRedo ? .undos : .changes)
+                        connection, of: SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]),
+                        finding: isRedo ? .undos : .changes)
                     for _ in 0..<count { if let found = try plan.next() { try plan.take(found) } }
                     let head = try connection.barrier().cursor.revision
                     let outcome = try plan.commit(domain)
@@ -164,7 +164,8 @@ struct UndoModelTests {
             let connection = try agent.connect()
             let domain = Domain(try DomainName("org.example.model"))
             func plan(_ subject: UndoSearch.Subject, _ isWanted: (UndoSearch.Found, Int) -> Bool) throws -> UndoPlan {
-                var plan = try UndoPlan(connection, SubscriptionFilter(domains: [.exactly("\(domain.name)")]), subject)
+                var plan = try UndoPlan(
+                    connection, of: SubscriptionFilter(domains: [.exactly("\(domain.name)")]), finding: subject)
                 var count = 0
                 while let found = try plan.next(), isWanted(found, count) {
                     try plan.take(found)
@@ -244,7 +245,7 @@ struct UndoModelTests {
                     continue
                 }
                 var plan = try UndoPlan(
-                    connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
+                    connection, of: SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
                 for _ in 0..<(1 + random.below(3)) { if let found = try plan.next() { try plan.take(found) } }
                 for change in try plan.commit(domain).changes {
                     try #require(values[change.key] == change.old, "step \(step)")

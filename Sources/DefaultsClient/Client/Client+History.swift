@@ -63,7 +63,7 @@ extension Client {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
-                let outcome = try Self.takeBack(changeSet, at: cursor, isRedo, agent)
+                let outcome = try Self.takeBack(changeSet, at: cursor, isRedo: isRedo, with: agent)
                 if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
                 return outcome
             }
@@ -71,12 +71,13 @@ extension Client {
     }
 
     private static func takeBack(
-        _ changeSet: ChangeSet, at cursor: Cursor, _ isRedo: Bool, _ agent: AgentConnection
+        _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool, with agent: AgentConnection
     ) throws(DefaultsError) -> UndoPlan.Outcome {
         let domains = [GlobPattern.exactly(changeSet.domain.name.description)]
         // The numbers of another log say nothing about this change set.
         if cursor.epoch == agent.welcome.cursor.epoch {
-            var plan = try UndoPlan(agent, SubscriptionFilter(domains: domains), isRedo ? .undos : .changes)
+            var plan = try UndoPlan(
+                agent, of: SubscriptionFilter(domains: domains), finding: isRedo ? .undos : .changes)
             while let found = try plan.next(orNamed: { $0.revision == cursor.revision }),
                 found.element.record.revision >= cursor.revision
             {

@@ -103,7 +103,7 @@ final class ClientThread {
         // The greeting alone doesn't count as a response.
         if hasAgent, !events.isEmpty { attempts.noteResponse() }
         for event in events {
-            try handle(event, session, &restarted)
+            try handle(event, of: session, restarted: &restarted)
             yieldToFork()
         }
         let unused = client.state.withLock { $0.removeUnusedNames() }
@@ -249,7 +249,7 @@ final class ClientThread {
     // MARK: Events
 
     private func handle(
-        _ event: SessionEvent, _ session: any Session, _ restarted: inout Set<DomainName>
+        _ event: SessionEvent, of session: any Session, restarted: inout Set<DomainName>
     ) throws(DefaultsError) {
         switch event {
         case .stream(let name, let event):

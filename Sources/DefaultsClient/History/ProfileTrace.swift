@@ -47,7 +47,8 @@ package struct ProfileTrace {
             }
             for change in element.changeSet.changes {
                 let trace = traces[domain]?[change.key]
-                traces[domain, default: [:]][change.key] = Self.follow(trace, change, element, name)
+                traces[domain, default: [:]][change.key] = Self.follow(
+                    trace, through: change, of: element, profile: name)
             }
         }
         problem = standing.history.problem
@@ -64,7 +65,7 @@ package struct ProfileTrace {
 
     /// Returns the trace of a key that includes the next older change.
     private static func follow(
-        _ trace: Trace?, _ change: KeyChange, _ element: StandingChanges.Element, _ name: String
+        _ trace: Trace?, through change: KeyChange, of element: StandingChanges.Element, profile name: String
     ) -> Trace? {
         let purpose = element.changeSet.origin?.purpose
         switch (trace, purpose) {

@@ -5,7 +5,7 @@ import PropertyList
 ///
 /// Take the change sets that `next` finds, newest first, and then commit:
 ///
-///     var plan = UndoPlan(agent, filter)
+///     var plan = UndoPlan(agent, of: filter)
 ///     while let found = try plan.next(), isWanted(found) { try plan.take(found) }
 ///     for outcome in plan.outcomes { _ = try plan.commit(outcome.domain) }
 package struct UndoPlan {
@@ -27,8 +27,8 @@ package struct UndoPlan {
     ///   - subject: The change sets to find.
     /// - Throws: The errors of the reader of the history.
     package init(
-        _ agent: AgentConnection, _ filter: SubscriptionFilter = SubscriptionFilter(),
-        _ subject: UndoSearch.Subject = .changes
+        _ agent: AgentConnection, of filter: SubscriptionFilter = SubscriptionFilter(),
+        finding subject: UndoSearch.Subject = .changes
     ) throws(DefaultsError) {
         (self.agent, self.filter, self.subject) = (agent, filter, subject)
         search = UndoSearch(try HistoryReader(agent, filter), subject)
@@ -154,7 +154,7 @@ package struct UndoPlan {
     /// Chooses a domain's change sets again, with the present history and values.
     private mutating func choose(again net: Net) throws(DefaultsError) {
         let revisions = Set(net.chosen.map(\.element.record.revision))
-        var again = try UndoPlan(agent, filter, subject)
+        var again = try UndoPlan(agent, of: filter, finding: subject)
         while let found = try again.next(orNamed: { revisions.contains($0.revision) }) {
             if revisions.contains(found.element.record.revision) { try again.take(found) }
             if found.element.record.revision <= revisions.min() ?? 0 { break }

@@ -152,9 +152,9 @@ final class AgentSession: Session {
     /// An older agent can't widen streams, so a new stream begins with all names. An agent that can widen them has
     /// reached its limit of names.
     private func refuse(
-        _ new: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+        _ new: [DomainName], after error: DefaultsError, into events: inout [SessionEvent]
     ) throws(DefaultsError) {
-        guard !hasWidened, let old = stream else { return try readOnce(new, error, &events) }
+        guard !hasWidened, let old = stream else { return try readOnce(new, after: error, into: &events) }
         // A new stream with these names has already begun, because the agent refused others.
         if arriving.isSuperset(of: new) { return }
         try ask(.unsubscribe(old), .other)
@@ -167,7 +167,7 @@ final class AgentSession: Session {
 
     /// Requests, once, the values of names that the agent refuses to follow, so that callers don't wait forever.
     private func readOnce(
-        _ refused: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+        _ refused: [DomainName], after error: DefaultsError, into events: inout [SessionEvent]
     ) throws(DefaultsError) {
         names.subtract(refused)
         expected.subtract(refused)
@@ -304,8 +304,8 @@ final class AgentSession: Session {
             if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
         case (.subscription(let refused), .failure(let error)):
             if message.number == stream { stream = nil }
-            try readOnce(refused, error, &events)
-        case (.widening(let refused), .failure(let error)): try refuse(refused, error, &events)
+            try readOnce(refused, after: error, into: &events)
+        case (.widening(let refused), .failure(let error)): try refuse(refused, after: error, into: &events)
         case (.widening(let new), .widened):
             hasWidened = true
             // Names that are no longer followed aren't expected anymore.

@@ -26,7 +26,7 @@ struct AgentExamination {
     private static let timeouts = AgentTimeouts(stopped: 1_000, busy: 5_000)
 
     /// Asks the agent of a directory for its status.
-    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
+    init(_ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment) {
         holder = AgentClaim.holder(ofDirectory: directory)
         let usual = SystemDirectories(environment: environment).excluding(directory)
         do throws(DefaultsError) {
@@ -66,10 +66,10 @@ struct AgentExamination {
         case .failure(let error):
             return [
                 Finding(
-                    .problem, error.isTimeout ? "agent-silent" : "agent-unusable", error,
+                    .problem, id: error.isTimeout ? "agent-silent" : "agent-unusable", error,
                     remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
             ]
-        case .none: return absence(directory, address, start)
+        case .none: return absence(directory, at: address, start: start)
         }
     }
 
@@ -78,25 +78,25 @@ struct AgentExamination {
         guard let path = status.socketPath, path != address.socketPath, holder?.socketPath == path else { return [] }
         return [
             Finding(
-                .note, "agent-at-other-socket",
+                .note, id: "agent-at-other-socket",
                 "The agent listens on \(path), not on \(address.socketPath). It was found through its claim.",
                 remedy: "No action is needed. The agent was probably started with another XDG_RUNTIME_DIR.", path: path)
         ]
     }
 
-    private func absence(_ directory: PreferencesDirectory, _ address: AgentAddress, _ start: String) -> [Finding] {
+    private func absence(_ directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
         let path = address.socketPath
         var findings: [Finding] = []
         if let obstacle = address.obstacle, address.problem == nil {
             findings.append(
                 Finding(
-                    .problem, "socket-unusable", obstacle,
+                    .problem, id: "socket-unusable", obstacle,
                     remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath))
         }
         if let holder {
             findings.append(
                 Finding(
-                    .warning, "agent-unreachable",
+                    .warning, id: "agent-unreachable",
                     "An agent (\(holder.description)) serves \(directory.path), but its socket \(holder.socketPath) "
                         + "can't be reached from here.",
                     remedy: holder.stopping, path: holder.socketPath))
@@ -104,22 +104,22 @@ struct AgentExamination {
             findings.append(
                 address.isExplicit
                     ? Finding(
-                        .problem, "agent-missing",
+                        .problem, id: "agent-missing",
                         "No agent serves \(directory.path). Commands fail, because they must use the socket \(path).",
                         remedy: "To start an agent, run `\(start)`. To work without one, omit --socket and "
                             + "DEFAULTSD_SOCKET.", path: directory.path)
                     : Finding(
-                        .note, "agent-missing",
+                        .note, id: "agent-missing",
                         "No agent serves \(directory.path). Programs work on its files directly, and see each other's "
                             + "changes up to a second later.",
                         remedy: "To start an agent, run `\(start)`.", path: directory.path))
         }
-        findings += leftovers(directory, path, start)
+        findings += leftovers(directory, at: path, start: start)
         return findings
     }
 
     /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
-    private func leftovers(_ directory: PreferencesDirectory, _ path: String, _ start: String) -> [Finding] {
+    private func leftovers(_ directory: PreferencesDirectory, at path: String, start: String) -> [Finding] {
         var findings: [Finding] = []
         var status = stat()
         let remedy = "No action is needed: the next agent replaces it. To start one, run `\(start)`."
@@ -127,18 +127,18 @@ struct AgentExamination {
             findings.append(
                 status.st_mode & S_IFMT == S_IFSOCK
                     ? Finding(
-                        .note, "socket-stale",
+                        .note, id: "socket-stale",
                         "No program is listening on the socket \(path), which was left by an agent that was killed.",
                         remedy: remedy, path: path)
                     : Finding(
-                        .problem, "socket-unusable", "\(path) exists and is not a socket, so no agent can start.",
+                        .problem, id: "socket-unusable", "\(path) exists and is not a socket, so no agent can start.",
                         remedy: "Move it, or choose another socket with --socket.", path: path))
         }
         if AgentClaim.isAbandoned(in: directory) {
             let path = "\(directory.path)/\(AgentClaim.fileName)"
             findings.append(
                 Finding(
-                    .note, "claim-stale",
+                    .note, id: "claim-stale",
                     "No agent holds the claim \(path), which was left by an agent that was killed.", remedy: remedy,
                     path: path))
         }

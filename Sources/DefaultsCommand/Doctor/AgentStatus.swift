@@ -60,7 +60,7 @@ struct AgentStatus {
             let isThere = access(process.program, X_OK) == 0
             findings.append(
                 Finding(
-                    .warning, "agent-replaced",
+                    .warning, id: "agent-replaced",
                     "\(name) runs a program whose file, \(process.program), has since been "
                         + (isThere ? "replaced." : "deleted."),
                     remedy: isThere ? remedy : "Install defaultsd again, or stop the agent: run `kill \(process.pid)`.",
@@ -69,7 +69,7 @@ struct AgentStatus {
         if version != Version.current {
             findings.append(
                 Finding(
-                    .warning, "agent-version",
+                    .warning, id: "agent-version",
                     version.map { "\(name) is version \($0); this command is version \(Version.current)." }
                         ?? "\(name) doesn't report its version; this command is version \(Version.current).",
                     remedy: remedy, path: program))
@@ -77,7 +77,7 @@ struct AgentStatus {
         if let process, case .tail(let parent) = process.origin {
             findings.append(
                 Finding(
-                    .note, "agent-private",
+                    .note, id: "agent-private",
                     "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
                         + "clients have ended.",
                     remedy: "For an agent that keeps running, run `defaultsd`; it takes over."))
@@ -105,7 +105,7 @@ struct AgentStatus {
             findings.append(
                 Finding(
                     isWaiting ? .problem : isIntended ? .note : .warning,
-                    isWaiting ? "watching-nothing" : "watching-by-polling",
+                    id: isWaiting ? "watching-nothing" : "watching-by-polling",
                     "The agent isn't using inotify to watch \(directory): \(mode).",
                     remedy: isWaiting
                         ? "Create the directory, or name another one with --directory."
@@ -119,7 +119,7 @@ struct AgentStatus {
         if overflows > 0 {
             findings.append(
                 Finding(
-                    .note, "inotify-overflow",
+                    .note, id: "inotify-overflow",
                     "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
                         + "agent started. The agent then checked every file, so nothing was missed.",
                     remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl."))
@@ -147,7 +147,7 @@ struct AgentStatus {
             }
             findings.append(
                 Finding(
-                    .problem, "edits-unsaved",
+                    .problem, id: "edits-unsaved",
                     DefaultsError(
                         error.code, "\(domain.description): \(edits.counting("edit")) can't be saved. \(error.what)",
                         remedy: error.remedy),
@@ -156,7 +156,7 @@ struct AgentStatus {
         }
         findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
             Finding(
-                .note, "edits-pending", "\(domain.description): \(edits.counting("edit")) not yet saved.",
+                .note, id: "edits-pending", "\(domain.description): \(edits.counting("edit")) not yet saved.",
                 remedy: "The agent saves edits after a short delay. To save them now, run `defaults sync`.")
         }
         return findings

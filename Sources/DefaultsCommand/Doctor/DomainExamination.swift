@@ -15,7 +15,7 @@ enum DamagedDomain {
             } else {
                 "Correct the file, or restore it from a backup."
             }
-        return Finding(.problem, "domain-damaged", error, remedy: remedy, path: path)
+        return Finding(.problem, id: "domain-damaged", error, remedy: remedy, path: path)
     }
 }
 
@@ -51,7 +51,7 @@ struct DomainExamination {
         if rest > 0 {
             findings.append(
                 Finding(
-                    .note, "domains-unread",
+                    .note, id: "domains-unread",
                     "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
                         + "too long.",
                     remedy: "To have all files checked, start an agent: run `defaultsd`."))
@@ -65,7 +65,7 @@ enum SystemExamination {
     static func findings(_ system: SystemDirectories) -> [Finding] {
         system.problems.map {
             Finding(
-                .warning, "system-directory-unreadable", $0,
+                .warning, id: "system-directory-unreadable", $0,
                 remedy: "Ask the administrator to make it readable.")
         } + managed(system.managed)
     }
@@ -78,7 +78,7 @@ enum SystemExamination {
         if status.st_uid != 0 {
             return [
                 Finding(
-                    .warning, "managed-directory-untrusted",
+                    .warning, id: "managed-directory-untrusted",
                     "\(start) it belongs to user ID \(status.st_uid), not to root.",
                     remedy: "Run `sudo chown root \(path)`.", path: path)
             ]
@@ -86,7 +86,7 @@ enum SystemExamination {
         guard status.st_mode & 0o022 != 0 else { return [] }
         return [
             Finding(
-                .warning, "managed-directory-untrusted", "\(start) users other than root can write to it.",
+                .warning, id: "managed-directory-untrusted", "\(start) users other than root can write to it.",
                 remedy: "Run `sudo chmod go-w \(path)`.", path: path)
         ]
     }

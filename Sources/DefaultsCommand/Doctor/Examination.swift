@@ -17,7 +17,7 @@ struct Examination {
     /// Examines the directory and the agent that the options and the environment select.
     init(directory option: String?, socket: String?, environment: Environment) {
         let location = ServedLocation(directory: option, socket: socket, environment: environment)
-        let agent = location.both.map { AgentExamination($0.directory, $0.address, environment) }
+        let agent = location.both.map { AgentExamination($0.directory, at: $0.address, in: environment) }
         let isAnswered = agent?.status != nil
         self.location = location
         self.agent = agent
@@ -41,12 +41,13 @@ struct Examination {
             if !isAnswered { findings += DomainExamination(directory, system).findings }
             findings += Self.settings(directory)
         }
-        findings += location.both.map { HistoryExamination($0.directory, $0.address, environment).findings } ?? []
+        findings +=
+            location.both.map { HistoryExamination($0.directory, at: $0.address, in: environment).findings } ?? []
         findings += SystemExamination.findings(system)
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
-            Finding(.problem, "agent-error", $0, remedy: "See the agent's log for details.")
+            Finding(.problem, id: "agent-error", $0, remedy: "See the agent's log for details.")
         }
         findings += others.filter { !known.contains($0.message) } + self.others.findings
         // The agent polls because the file system is shared, so one finding is enough.
@@ -62,7 +63,7 @@ struct Examination {
         if environment[BackendChoice.noAgentVariable] != nil {
             findings.append(
                 Finding(
-                    .warning, "agent-disabled",
+                    .warning, id: "agent-disabled",
                     "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
                     remedy: "To use the agent again, run `unset \(BackendChoice.noAgentVariable)`."))
         }
@@ -82,7 +83,7 @@ struct Examination {
         if directory.settingsProblem != nil { problems.removeAll { $0.key == "Directory" } }
         return problems.map { problem in
             Finding(
-                .warning, "setting-invalid", "\(AgentSettings.domainName): \(problem)",
+                .warning, id: "setting-invalid", "\(AgentSettings.domainName): \(problem)",
                 remedy: "To correct or remove it, run `defaults edit \(AgentSettings.domainName)`. `man defaultsd` "
                     + "describes the settings.", path: path)
         }

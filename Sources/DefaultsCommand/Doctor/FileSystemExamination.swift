@@ -82,7 +82,7 @@ struct FileSystemExamination {
     private func refusal(_ number: Int32) -> Finding {
         let isFull = number == ENOSPC || number == EDQUOT
         return Finding(
-            .problem, isFull ? "disk-full" : "directory-read-only",
+            .problem, id: isFull ? "disk-full" : "directory-read-only",
             "No file can be created in \(path): \(SystemCall.message(number)).",
             remedy: isFull
                 ? "Free space on that file system, or raise the quota."
@@ -95,23 +95,24 @@ struct FileSystemExamination {
             "Keep the preferences on a local file system, such as ext4: name a directory there with "
             + "DEFAULTS_DIRECTORY."
         func lack(
-            _ severity: Finding.Severity, _ id: String, _ consequence: String, remedy: String = remedy
+            _ severity: Finding.Severity, id: String, _ consequence: String, remedy: String = remedy
         ) -> Finding {
             Finding(
-                severity, id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path)
+                severity, id: id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path
+            )
         }
         var findings: [Finding] = []
         switch kind.unreported {
         case .byOthers:
             findings.append(
                 lack(
-                    .note, "file-system-shared",
+                    .note, id: "file-system-shared",
                     "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
                         + "seconds later."))
         case .inLowerLayers:
             findings.append(
                 lack(
-                    .note, "file-system-layers", "doesn't report changes made in a lower layer.",
+                    .note, id: "file-system-layers", "doesn't report changes made in a lower layer.",
                     remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
                         + "file there, send SIGHUP to the agent."))
         case nil: break
@@ -119,28 +120,28 @@ struct FileSystemExamination {
         if abilities?.exchange == false {
             findings.append(
                 lack(
-                    .warning, "file-system-exchange",
+                    .warning, id: "file-system-exchange",
                     "can't exchange two files atomically. A change that another program makes during a save may be "
                         + "lost."))
         }
         if abilities?.leases == false {
             findings.append(
                 lack(
-                    .note, "file-system-leases",
+                    .note, id: "file-system-leases",
                     "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
                         + "case a program is still writing it."))
         }
         if abilities?.attributes == false {
             findings.append(
                 lack(
-                    .note, "file-system-attributes",
+                    .note, id: "file-system-attributes",
                     "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
                         + "their timestamps."))
         }
         if abilities?.fineTimes == false {
             findings.append(
                 lack(
-                    .note, "file-system-times",
+                    .note, id: "file-system-times",
                     "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
                         + "repeatedly."))
         }
@@ -176,7 +177,8 @@ struct FreeSpace: Equatable {
         let what = lacksBytes ? bytes.byteCount : "room for \(files ?? 0) files"
         return [
             Finding(
-                .warning, "disk-nearly-full", "The file system of \(path) has only \(what) left; saves will soon fail.",
+                .warning, id: "disk-nearly-full",
+                "The file system of \(path) has only \(what) left; saves will soon fail.",
                 remedy: lacksBytes ? "Free space on it." : "Remove files from it.", path: path)
         ]
     }

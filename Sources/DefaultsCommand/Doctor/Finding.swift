@@ -22,7 +22,7 @@ struct Finding: Hashable {
     /// The file or directory that the finding is about, if it is about one.
     var path: String?
 
-    init(_ severity: Severity, _ id: String, _ message: String, remedy: String, path: String? = nil) {
+    init(_ severity: Severity, id: String, _ message: String, remedy: String, path: String? = nil) {
         (self.id, self.severity, self.message, self.remedy, self.path) = (id, severity, message, remedy, path)
     }
 
@@ -34,8 +34,8 @@ struct Finding: Hashable {
     ///   - error: The error.
     ///   - remedy: The remedy, if the error has none.
     ///   - path: The file or directory that the finding is about.
-    init(_ severity: Severity, _ id: String, _ error: DefaultsError, remedy: String, path: String? = nil) {
-        self.init(severity, id, error.what, remedy: error.remedy ?? remedy, path: path)
+    init(_ severity: Severity, id: String, _ error: DefaultsError, remedy: String, path: String? = nil) {
+        self.init(severity, id: id, error.what, remedy: error.remedy ?? remedy, path: path)
     }
 
     /// The finding as a JSON object.

@@ -7,7 +7,7 @@ struct HistoryExamination {
     private let files: LogLocation
     private let preferences: String
 
-    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
+    init(_ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment) {
         files = LogLocation(for: directory, address, environment: environment)
         preferences = directory.path
     }
@@ -18,7 +18,7 @@ struct HistoryExamination {
         let unarchived = DamagedCopies.unarchivedPaths(of: files.log)
         return damaged.sorted().map { path in
             Finding(
-                .note, "history-damaged",
+                .note, id: "history-damaged",
                 "A file of the history was damaged, and was moved to \(path). Its intact changes "
                     + (unarchived.contains(path)
                         ? "aren't in the history." : "are in the history, unless the agent has reported otherwise."),

@@ -39,7 +39,7 @@ struct InotifyExamination: Equatable {
             let (name, limit) = isWatch ? ("max_user_watches", 524_288) : ("max_user_instances", 1_024)
             findings.append(
                 Finding(
-                    agentWatches ? .note : .warning, "inotify-exhausted",
+                    agentWatches ? .note : .warning, id: "inotify-exhausted",
                     "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
                         + "An agent that starts now will poll.",
                     remedy: "Raise the limit: run `sudo sysctl fs.inotify.\(name)=\(limit)`.",
@@ -49,7 +49,7 @@ struct InotifyExamination: Equatable {
             guard let limit = limits[name], let least = Self.least[name], limit < least else { continue }
             findings.append(
                 Finding(
-                    .note, "inotify-limit-low", "The limit fs.inotify.\(name) is only \(limit).",
+                    .note, id: "inotify-limit-low", "The limit fs.inotify.\(name) is only \(limit).",
                     remedy: "Raise it: run `sudo sysctl fs.inotify.\(name)=\(least)`.",
                     path: "/proc/sys/fs/inotify/\(name)"))
         }

@@ -81,7 +81,7 @@ struct ProgramSearch {
             let uninstalling = other.kind == .gnustep ? "uninstall gnustep-base-runtime" : "remove the other"
             findings.append(
                 Finding(
-                    isFirst ? .warning : .note, isFirst ? "command-shadowed" : "command-elsewhere",
+                    isFirst ? .warning : .note, id: isFirst ? "command-shadowed" : "command-elsewhere",
                     "\(name), \(other.path), \(place).",
                     remedy: isFirst
                         ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in your PATH, "
@@ -92,13 +92,13 @@ struct ProgramSearch {
         if own == nil, commands.isEmpty {
             findings.append(
                 Finding(
-                    .note, "command-not-in-path", "This command, \(command), isn't in your PATH.",
+                    .note, id: "command-not-in-path", "This command, \(command), isn't in your PATH.",
                     remedy: "Add \(Path.directory(of: command)) to your PATH.", path: command))
         }
         if agent == nil {
             findings.append(
                 Finding(
-                    agentRuns ? .note : .warning, "agent-not-installed",
+                    agentRuns ? .note : .warning, id: "agent-not-installed",
                     "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
                         + "can't start an agent.",
                     remedy: "Install it. In a checkout, run `swift build --product defaultsd`."))

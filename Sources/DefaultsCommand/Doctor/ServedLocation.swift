@@ -44,13 +44,13 @@ struct ServedLocation {
             if let problem = directory.settingsProblem {
                 findings.append(
                     Finding(
-                        .warning, "setting-invalid", problem,
+                        .warning, id: "setting-invalid", problem,
                         remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`."))
             }
         } catch {
             findings.append(
                 Finding(
-                    .problem, "directory-unknown", error,
+                    .problem, id: "directory-unknown", error,
                     remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY."))
             return
         }
@@ -73,7 +73,7 @@ struct ServedLocation {
 
     private static func finding(ofSocket path: String?, _ error: DefaultsError) -> Finding {
         Finding(
-            .problem, "socket-unusable", error,
+            .problem, id: "socket-unusable", error,
             remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: path)
     }
 
@@ -127,8 +127,8 @@ enum RuntimeDirectory: Equatable {
             "Log in through pam_systemd, which creates the directory and sets the variable (`loginctl enable-linger` "
             + "keeps the directory after logout), or set the variable to a directory of your own."
         let severity = isSocketNamed ? Finding.Severity.note : .warning
-        func finding(_ severity: Finding.Severity, _ id: String, _ what: String, _ path: String? = nil) -> [Finding] {
-            [Finding(severity, id, "XDG_RUNTIME_DIR \(what)", remedy: remedy, path: path)]
+        func finding(_ severity: Finding.Severity, id: String, _ what: String, path: String? = nil) -> [Finding] {
+            [Finding(severity, id: id, "XDG_RUNTIME_DIR \(what)", remedy: remedy, path: path)]
         }
         switch self {
         case .usable: return []
@@ -138,16 +138,17 @@ enum RuntimeDirectory: Equatable {
                 isSocketNamed
                 ? "" : " The socket is \(socketPath); programs in whose environment it is set look elsewhere."
             let what = (value.map { "is \($0), a relative path, which is ignored." } ?? "isn't set.") + consequence
-            return finding(isTemporary || value != nil ? severity : .note, "runtime-directory-unset", what)
+            return finding(isTemporary || value != nil ? severity : .note, id: "runtime-directory-unset", what)
         case .missing(let path):
-            return finding(severity, "runtime-directory-missing", "is \(path), which doesn't exist.", path)
+            return finding(severity, id: "runtime-directory-missing", "is \(path), which doesn't exist.", path: path)
         case .unusable(let path):
             return finding(
-                severity, "runtime-directory-unusable", "is \(path), in which you can't create files.", path)
+                severity, id: "runtime-directory-unusable", "is \(path), in which you can't create files.", path: path)
         case .foreign(let path, let owner):
             return finding(
-                severity, "runtime-directory-foreign",
-                "is \(path), which belongs to user ID \(owner), not to you (\(geteuid())).", path)
+                severity, id: "runtime-directory-foreign",
+                "is \(path), which belongs to user ID \(owner), not to you (\(geteuid())).",
+                path: path)
         }
     }
 }

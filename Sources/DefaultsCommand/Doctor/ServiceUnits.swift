@@ -87,7 +87,7 @@ enum ServiceUnits: Equatable {
         case .silent:
             return [
                 Finding(
-                    .warning, "systemd-silent", "`systemctl --user` did not answer within 1 s.",
+                    .warning, id: "systemd-silent", "`systemctl --user` did not answer within 1 s.",
                     remedy: "Run `systemctl --user status` to see what your service manager is doing.")
             ]
         case .known(let units):
@@ -103,7 +103,7 @@ enum ServiceUnits: Equatable {
             return nil
         }
         return Finding(
-            .problem, "socket-removed",
+            .problem, id: "socket-removed",
             "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent starts when "
                 + "a program needs one.",
             remedy: "Run `systemctl --user restart \(unit.name)`.", path: path)
@@ -114,14 +114,14 @@ enum ServiceUnits: Equatable {
         if unit.activeState == "failed" {
             let reason = unit.result.isEmpty ? "" : " (\(unit.result))"
             return Finding(
-                .problem, "unit-failed", "The systemd unit \(name) has failed\(reason).",
+                .problem, id: "unit-failed", "The systemd unit \(name) has failed\(reason).",
                 remedy: "Run `systemctl --user status \(name)` to see why. Then run `systemctl --user reset-failed "
                     + "\(name)` and `systemctl --user restart \(Self.names[0])`.")
         }
         guard name.hasSuffix(".socket"), unit.activeState != "active" else { return nil }
         let isEnabled = unit.fileState == "enabled"
         return Finding(
-            isEnabled && !agentRuns ? .warning : .note, isEnabled ? "unit-inactive" : "unit-disabled",
+            isEnabled && !agentRuns ? .warning : .note, id: isEnabled ? "unit-inactive" : "unit-disabled",
             "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent starts "
                 + "when a program needs one.",
             remedy: "Run `systemctl --user enable --now \(name)`.")

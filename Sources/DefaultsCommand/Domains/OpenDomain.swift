@@ -108,11 +108,11 @@ struct OpenDomain {
     func change(
         from values: DomainValues, of keys: [String]? = nil, _ make: (DomainValues) throws -> ConditionalWrite
     ) throws {
-        try save { try commit(values, keys, make) }
+        try save { try commit(from: values, of: keys, make) }
     }
 
     private func commit(
-        _ values: DomainValues, _ keys: [String]?, _ make: (DomainValues) throws -> ConditionalWrite
+        from values: DomainValues, of keys: [String]?, _ make: (DomainValues) throws -> ConditionalWrite
     ) throws -> MadeEdit {
         var values = values
         var backoff = Backoff(

@@ -35,25 +35,25 @@ struct EditorText {
     func changes(in edited: [UInt8], at path: String) throws(Failure) -> Difference {
         var changes = Difference(from: shown, to: try Self.values(in: edited, of: path), readFrom: .binary)
         for case (let key, let value?) in changes {
-            changes[key] = .some(Self.merged(value, shown[key], original[key]))
+            changes[key] = .some(Self.merged(value, shown: shown[key], original: original[key]))
         }
         return changes
     }
 
     /// Returns an edited value in which every unchanged part is replaced by its original.
     private static func merged(
-        _ edited: PropertyListValue, _ shown: PropertyListValue?, _ original: PropertyListValue?
+        _ edited: PropertyListValue, shown: PropertyListValue?, original: PropertyListValue?
     ) -> PropertyListValue {
         if let original, edited == shown { return original }
         switch (edited, shown, original) {
         case (.dictionary(let entries), .dictionary(let shown)?, .dictionary(let original)?):
             var merged = entries
-            for (key, value) in entries { merged[key] = Self.merged(value, shown[key], original[key]) }
+            for (key, value) in entries { merged[key] = Self.merged(value, shown: shown[key], original: original[key]) }
             return .dictionary(merged)
         // If elements were added or removed, the rest can't be matched reliably.
         case (.array(let elements), .array(let shown)?, .array(let original)?)
         where elements.count == shown.count && elements.count == original.count:
-            return .array(elements.indices.map { Self.merged(elements[$0], shown[$0], original[$0]) })
+            return .array(elements.indices.map { Self.merged(elements[$0], shown: shown[$0], original: original[$0]) })
         default: return edited
         }
     }

@@ -13,7 +13,7 @@ struct UndoCommand {
         let (agent, history) = try location.openHistory(of: filter)
         try options.named?.check(history)
         try options.range.check(history)
-        var plan = try UndoPlan(agent, filter, isRedo ? .undos : since == nil ? .changes : .all)
+        var plan = try UndoPlan(agent, of: filter, finding: isRedo ? .undos : since == nil ? .changes : .all)
         plan.program = Caller.program
         let (found, end) = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())

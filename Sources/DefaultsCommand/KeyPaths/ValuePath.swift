@@ -34,14 +34,16 @@ package struct ValuePath {
             case .dictionary(let entries):
                 guard let entry = entries[steps[depth]] else {
                     let near = Suggestion.question(steps[depth], among: entries.keys)
-                    throw missingEntry(depth, location, consequence, near)
+                    throw missingEntry(at: depth, in: location, consequence, near: near)
                 }
                 value = entry
             case .array(let elements):
-                let index = try index(depth, in: elements, location, consequence)
-                guard index < elements.count else { throw missingElement(depth, elements, location, consequence) }
+                let index = try index(at: depth, in: elements, of: location, consequence)
+                guard index < elements.count else {
+                    throw missingElement(at: depth, among: elements, in: location, consequence)
+                }
                 value = elements[index]
-            default: throw noContainer(depth, value, location, consequence)
+            default: throw noContainer(at: depth, but: value, in: location, consequence)
             }
         }
         return value
@@ -67,33 +69,34 @@ package struct ValuePath {
             let failure = NotFound.key(key, among: values.keys, of: location)
             throw Failure("\(failure.message) To create it, put --key-path before the domain.", failure.status)
         }
-        return ConditionalWrite(values: [key: try changed(old, 0, location, make)], expected: [key: old])
+        return ConditionalWrite(values: [key: try changed(old, at: 0, in: location, make)], expected: [key: old])
     }
 
     private func changed(
-        _ value: PropertyListValue?, _ depth: Int, _ location: DomainLocation,
+        _ value: PropertyListValue?, at depth: Int, in location: DomainLocation,
         _ make: (PropertyListValue?) throws(Failure) -> PropertyListValue?
     ) throws(Failure) -> PropertyListValue? {
         guard depth < steps.count else { return try make(value) }
         switch value {
         case .array(var elements)?:
-            let index = try index(depth, in: elements, location)
-            guard index <= elements.count else { throw missingElement(depth, elements, location) }
+            let index = try index(at: depth, in: elements, of: location)
+            guard index <= elements.count else { throw missingElement(at: depth, among: elements, in: location) }
             let old = index < elements.count ? elements[index] : nil
-            let new = try changed(old, depth + 1, location, make)
+            let new = try changed(old, at: depth + 1, in: location, make)
             elements.replaceSubrange(index..<(old == nil ? index : index + 1), with: [new].compactMap(\.self))
             return .array(elements)
         case .dictionary(var entries)?:
-            entries[steps[depth]] = try changed(entries[steps[depth]], depth + 1, location, make)
+            entries[steps[depth]] = try changed(entries[steps[depth]], at: depth + 1, in: location, make)
             return .dictionary(entries)
         case nil:
-            return .dictionary([steps[depth]: try changed(nil, depth + 1, location, make)].compactMapValues(\.self))
-        case let value?: throw noContainer(depth, value, location)
+            return .dictionary(
+                [steps[depth]: try changed(nil, at: depth + 1, in: location, make)].compactMapValues(\.self))
+        case let value?: throw noContainer(at: depth, but: value, in: location)
         }
     }
 
     private func index(
-        _ depth: Int, in elements: [PropertyListValue], _ location: DomainLocation, _ consequence: String = ""
+        at depth: Int, in elements: [PropertyListValue], of location: DomainLocation, _ consequence: String = ""
     ) throws(Failure) -> Int {
         let step = steps[depth]
         guard !step.isEmpty, step.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
@@ -119,13 +122,13 @@ package struct ValuePath {
     private func shown(_ depth: Int) -> String { "\"\(steps.isEmpty ? key : text(upTo: depth))\"" }
 
     private func missingEntry(
-        _ depth: Int, _ location: DomainLocation, _ consequence: String, _ near: String
+        at depth: Int, in location: DomainLocation, _ consequence: String, near: String
     ) -> Failure {
         Failure("\(shown(depth)) in \(location.name) has no key \"\(steps[depth])\"\(consequence).\(near)", .notFound)
     }
 
     private func missingElement(
-        _ depth: Int, _ elements: [PropertyListValue], _ location: DomainLocation, _ consequence: String = ""
+        at depth: Int, among elements: [PropertyListValue], in location: DomainLocation, _ consequence: String = ""
     ) -> Failure {
         let count = elements.count.counting("element")
         return Failure(
@@ -135,7 +138,7 @@ package struct ValuePath {
     }
 
     private func noContainer(
-        _ depth: Int, _ value: PropertyListValue, _ location: DomainLocation, _ consequence: String = ""
+        at depth: Int, but value: PropertyListValue, in location: DomainLocation, _ consequence: String = ""
     ) -> Failure {
         Failure(
             "\(shown(depth)) in \(location.name) is of type \(value.typeName), not an array or dictionary, so it has "

@@ -5,7 +5,7 @@ import PropertyList
 enum ChangeJSON {
     /// Returns the line that announces the start of the stream.
     static func ready(at cursor: Cursor, agent pid: Int64, directory: String) -> String {
-        line("ready", cursor, [("pid", "\(pid)"), ("directory", JSONText.string(directory))])
+        line("ready", at: cursor, [("pid", "\(pid)"), ("directory", JSONText.string(directory))])
     }
 
     /// Returns the line for an event; `nil` if it has none.
@@ -15,11 +15,11 @@ enum ChangeJSON {
             line(record, cursor)
         case .initial(let snapshot) where snapshot.values.isEmpty:
             line(
-                "damaged", snapshot.cursor,
+                "damaged", at: snapshot.cursor,
                 location(snapshot.domain) + [("reason", JSONText.string(snapshot.damage ?? ""))])
         case .initial(let snapshot):
             line(
-                "change", snapshot.cursor,
+                "change", at: snapshot.cursor,
                 location(snapshot.domain) + (snapshot.damage.map { [("damage", JSONText.string($0))] } ?? []) + [
                     ("source", "null"),
                     (
@@ -31,9 +31,10 @@ enum ChangeJSON {
                     ),
                 ])
         case .gap(let from, let to):
-            line("gap", from, [("from", JSONText.string(from.description)), ("to", JSONText.string(to.description))])
+            line(
+                "gap", at: from, [("from", JSONText.string(from.description)), ("to", JSONText.string(to.description))])
         case .bookmark(let cursor):
-            line("bookmark", cursor, [])
+            line("bookmark", at: cursor, [])
         case .ended:
             nil
         }
@@ -42,18 +43,18 @@ enum ChangeJSON {
     private static func line(_ record: LogRecord, _ cursor: Cursor) -> String {
         let start = [("time", JSONText.string(date(record.time)))] + location(record.domain)
         switch record.event {
-        case .change(let changeSet): return line("change", cursor, start + entries(changeSet))
+        case .change(let changeSet): return line("change", at: cursor, start + entries(changeSet))
         case .damaged(_, let reason):
-            return line("damaged", cursor, start + [("reason", JSONText.string(reason))])
+            return line("damaged", at: cursor, start + [("reason", JSONText.string(reason))])
         case .unsaved(_, let reason):
-            return line("unsaved", cursor, start + [("reason", JSONText.string(reason))])
+            return line("unsaved", at: cursor, start + [("reason", JSONText.string(reason))])
         case .recovered:
-            return line("recovered", cursor, start)
+            return line("recovered", at: cursor, start)
         case .unknown(_, let rest):
             let reason =
                 rest == nil
                 ? "The file changed while no agent was running." : "Keys excluded from the history changed."
-            return line("gap", cursor, start + [("reason", JSONText.string(reason))] + (rest.map(entries) ?? []))
+            return line("gap", at: cursor, start + [("reason", JSONText.string(reason))] + (rest.map(entries) ?? []))
         }
     }
 
@@ -65,7 +66,7 @@ enum ChangeJSON {
         return entries
     }
 
-    private static func line(_ type: String, _ cursor: Cursor, _ entries: [(String, String)]) -> String {
+    private static func line(_ type: String, at cursor: Cursor, _ entries: [(String, String)]) -> String {
         JSONText.object(
             [("type", JSONText.string(type)), ("cursor", JSONText.string(cursor.description))] + entries)
     }

@@ -28,24 +28,24 @@ enum StatusText {
             "revision     \(text(status, "revision")) (cursor \(text(status, "cursor")))",
             "connections  \(text(status, "connections"))",
         ]
-        lines += section("history", status, "history") {
+        lines += section("history", of: status, key: "history") {
             "\(text($0, "path")), \(((try? $0.unsigned("bytes")) ?? 0).byteCount)"
         }
-        lines += section("subscribers", status, "subscribers") {
+        lines += section("subscribers", of: status, key: "subscribers") {
             let domains = ((try? $0.array("domains")) ?? []).compactMap { value in
                 if case .string(let name) = value { name.printable } else { nil }
             }
             return "pid \(text($0, "pid")) \(text($0, "executable")): "
                 + "\(domains.isEmpty ? "all domains" : domains.joined(separator: ", ")); \(text($0, "lag")) behind"
         }
-        lines += section("forced", status, "forced") {
+        lines += section("forced", of: status, key: "forced") {
             let keys = ((try? $0.array("keys")) ?? []).compactMap { if case .string(let key) = $0 { key } else { nil } }
             return "\((try? $0.domain().name.description.printable) ?? "?"): \(ChangeText.list(keys))"
         }
-        lines += section("pending", status, "pending") {
+        lines += section("pending", of: status, key: "pending") {
             "\(domain($0)): \(number($0, "edits").counting("edit")) not saved yet"
         }
-        lines += section("errors", status, "errors") {
+        lines += section("errors", of: status, key: "errors") {
             // An error without a domain concerns a directory.
             ($0.values["domain"] == nil ? "" : "\(domain($0)): ") + text($0, "message")
         }
@@ -53,7 +53,7 @@ enum StatusText {
     }
 
     private static func section(
-        _ title: String, _ status: Fields, _ key: String, _ line: (Fields) -> String
+        _ title: String, of status: Fields, key: String, _ line: (Fields) -> String
     ) -> [String] {
         let entries = ((try? status.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
         if entries.isEmpty { return ["\(padded(title)) none"] }

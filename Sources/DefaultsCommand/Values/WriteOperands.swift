@@ -127,13 +127,16 @@ package enum NewValue: Hashable {
         case (.append(let added), .array(let elements)?): return .array(elements + added)
         case (.merge(let added), nil): return .dictionary(added)
         case (.merge(let added), .dictionary(let entries)?): return .dictionary(entries.merging(added) { $1 })
-        case (.append, let old?): throw Self.mismatch(old, key, location, "an array", "-array")
-        case (.merge, let old?): throw Self.mismatch(old, key, location, "a dictionary", "-dict")
+        case (.append, let old?):
+            throw Self.mismatch(old, of: key, in: location, wanting: "an array", replacing: "-array")
+        case (.merge, let old?):
+            throw Self.mismatch(old, of: key, in: location, wanting: "a dictionary", replacing: "-dict")
         }
     }
 
     private static func mismatch(
-        _ old: PropertyListValue, _ key: String, _ location: DomainLocation, _ wanted: String, _ option: String
+        _ old: PropertyListValue, of key: String, in location: DomainLocation, wanting wanted: String,
+        replacing option: String
     ) -> Failure {
         Failure(
             "The value of \"\(key)\" in \(location.name) is of type \(old.typeName), not \(wanted), so nothing can be "

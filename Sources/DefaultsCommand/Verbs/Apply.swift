@@ -64,7 +64,9 @@ struct Apply: ParsableCommand {
             backend.reportForcedKeys(edit.keys, of: domain)
         }
         if !dryRun, !changed.isEmpty, let note = note(without: backend as? AgentConnection) { Failure.note(note) }
-        let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
+        let hasKept =
+            try trace.map { try reset($0, of: name, but: profile, in: style, with: backend, changed: &changed) }
+            ?? false
         if !dryRun {
             for domain in changed.sorted() { try backend.synchronize(domain) }
         }
@@ -79,8 +81,8 @@ struct Apply: ParsableCommand {
     ///
     /// - Returns: Whether keys keep their values because they have been changed since.
     private func reset(
-        _ trace: ProfileTrace, of name: String, but profile: Profile, _ style: ChangeText, _ backend: any Backend,
-        _ changed: inout Set<Domain>
+        _ trace: ProfileTrace, of name: String, but profile: Profile, in style: ChangeText, with backend: any Backend,
+        changed: inout Set<Domain>
     ) throws -> Bool {
         var kept: [String] = []
         func keep(_ key: String, of domain: Domain, _ explanation: String = "") {

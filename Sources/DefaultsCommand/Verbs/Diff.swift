@@ -63,8 +63,8 @@ struct Diff: ParsableCommand {
             let new = try range.until.map(values) ?? open.valuesIfAny("Comparing its last good values.")
             changes = old.changes(to: DiffOperand(new))
         } else {
-            let old = try DiffOperand(first, location, opened)
-            changes = old.changes(to: try DiffOperand(second ?? "", location, opened))
+            let old = try DiffOperand(first, at: location, opened)
+            changes = old.changes(to: try DiffOperand(second ?? "", at: location, opened))
         }
         if json {
             try StandardOutput.write(JSONText.object([("changes", ChangeJSON.list(changes))]) + "\n")

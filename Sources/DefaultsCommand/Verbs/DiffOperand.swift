@@ -18,7 +18,7 @@ struct DiffOperand {
     }
 
     /// Reads an operand: "-" is standard input, a name with "/" or ".plist" is a file, anything else is a domain.
-    init(_ operand: String, _ options: LocationOptions, _ backend: () throws -> any Backend) throws {
+    init(_ operand: String, at options: LocationOptions, _ backend: () throws -> any Backend) throws {
         if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {
             // The path of a domain's file names the domain, because the agent may have edits that are not in the file
             // yet.

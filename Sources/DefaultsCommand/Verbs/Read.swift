@@ -62,12 +62,12 @@ struct Read: ParsableCommand {
             if isUncertain { throw ExitCode(ExitStatus.dataError.rawValue) }
             return
         }
-        try Self.show(domain, key.map(path.key), location, format.output, isEffective: effective)
+        try Self.show(domain, key.map(path.key), at: location, as: format.output, isEffective: effective)
     }
 
     /// Prints a domain, or the value of a key.
     static func show(
-        _ domain: String, _ key: KeyText?, _ location: some LocationChoice, _ output: ValueOutput,
+        _ domain: String, _ key: KeyText?, at location: some LocationChoice, as output: ValueOutput,
         isEffective: Bool = false
     ) throws {
         let open = try location.open(domain)

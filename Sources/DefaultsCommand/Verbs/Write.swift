@@ -51,7 +51,8 @@ struct Write: ParsableCommand {
     func run() throws {
         if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
         if force.isForced { try location.replaceDamage(of: domain) }
-        try Self.change(domain, WriteOperands(operands, reading: path.reading, isJSON: json), location, isJSON: json)
+        try Self.change(
+            domain, WriteOperands(operands, reading: path.reading, isJSON: json), at: location, isJSON: json)
     }
 
     /// Whether the words after the domain ask for help.
@@ -59,7 +60,7 @@ struct Write: ParsableCommand {
 
     /// Sets one key of a domain, or replaces all keys.
     static func change(
-        _ domain: String, _ operands: WriteOperands, _ location: some LocationChoice, isJSON: Bool = false
+        _ domain: String, _ operands: WriteOperands, at location: some LocationChoice, isJSON: Bool = false
     ) throws {
         var open = try location.open(domain)
         switch operands {

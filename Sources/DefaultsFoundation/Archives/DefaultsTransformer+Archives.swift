@@ -38,6 +38,6 @@ extension DefaultsTransformer where Stored == Data?, Presented: UnarchivedObject
 
     @Sendable
     private static func problem(_ what: String, _ failure: ArchiveFailure) -> DefaultsProblem {
-        KeyedArchive.problem(what, [Presented.Object.self], failure)
+        KeyedArchive.problem(what, [Presented.Object.self], because: failure)
     }
 }

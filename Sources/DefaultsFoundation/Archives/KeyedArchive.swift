@@ -135,7 +135,7 @@ extension KeyedArchive {
     }
 
     /// Returns the problem to report for a stored value that can't be unarchived.
-    static func problem(_ what: String, _ classes: [AnyClass], _ failure: ArchiveFailure) -> DefaultsProblem {
+    static func problem(_ what: String, _ classes: [AnyClass], because failure: ArchiveFailure) -> DefaultsProblem {
         let names = classes.map { "\($0)" }.formatted(.list(type: .or).locale(Locale(identifier: "en")))
         return DefaultsProblem(
             .archive,

@@ -125,7 +125,9 @@ final class KeyedArchiveDecoder: NSCoder {
         }
     }
 
-    private func number<Number>(_ key: String, _ absent: Number, _ convert: (PropertyListValue) -> Number?) -> Number {
+    private func number<Number>(forKey key: String, ifAbsent absent: Number, _ convert: (PropertyListValue) -> Number?)
+        -> Number
+    {
         attempt { () throws(ArchiveFailure) in
             guard let value = self[key] else { return absent }
             guard let number = convert(value) else { throw ArchiveFailure("\(key) is not a \(Number.self)") }
@@ -173,23 +175,29 @@ final class KeyedArchiveDecoder: NSCoder {
     ]
 
     override func decodeBool(forKey key: String) -> Bool {
-        number(key, false) { value in
+        number(forKey: key, ifAbsent: false) { value in
             if case .boolean(let flag) = value { return flag }
             return value.integer(Int64.self).map { $0 != 0 }
         }
     }
 
-    override func decodeInteger(forKey key: String) -> Int { number(key, 0) { $0.integer(Int.self) } }
-    override func decodeInt32(forKey key: String) -> Int32 { number(key, 0) { $0.integer(Int32.self) } }
-    override func decodeInt64(forKey key: String) -> Int64 { number(key, 0) { $0.integer(Int64.self) } }
+    override func decodeInteger(forKey key: String) -> Int { number(forKey: key, ifAbsent: 0) { $0.integer(Int.self) } }
+    override func decodeInt32(forKey key: String) -> Int32 {
+        number(forKey: key, ifAbsent: 0) { $0.integer(Int32.self) }
+    }
+    override func decodeInt64(forKey key: String) -> Int64 {
+        number(forKey: key, ifAbsent: 0) { $0.integer(Int64.self) }
+    }
     override func decodeCInt(forKey key: String) -> Int32 { decodeInt32(forKey: key) }
-    override func decodeDouble(forKey key: String) -> Double { number(key, 0) { $0.double } }
-    override func decodeFloat(forKey key: String) -> Float { number(key, 0) { $0.double.map { Float($0) } } }
+    override func decodeDouble(forKey key: String) -> Double { number(forKey: key, ifAbsent: 0) { $0.double } }
+    override func decodeFloat(forKey key: String) -> Float {
+        number(forKey: key, ifAbsent: 0) { $0.double.map { Float($0) } }
+    }
 
     override func withDecodedUnsafeBufferPointer<Result>(
         forKey key: String, body: (UnsafeBufferPointer<UInt8>?) throws -> Result
     ) rethrows -> Result {
-        let bytes = number(key, [UInt8]?.none) { value in
+        let bytes = number(forKey: key, ifAbsent: [UInt8]?.none) { value in
             if case .data(let bytes) = value { return .some(bytes) }
             return nil
         }

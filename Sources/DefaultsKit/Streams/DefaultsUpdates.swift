@@ -29,7 +29,7 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Starts an iteration, whose first element is the current value.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(defaults, ObservedKeys(defaults, keys, and: source), read)
+        Iterator(defaults, of: ObservedKeys(defaults, keys, and: source), read)
     }
 
     /// An iteration over the stream; one task at a time may use it.
@@ -40,7 +40,7 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
         private var last: [PropertyListValue?]?
 
         init(
-            _ defaults: UserDefaults, _ observed: ObservedKeys,
+            _ defaults: UserDefaults, of observed: ObservedKeys,
             _ read: @escaping @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
         ) {
             self.defaults = defaults

@@ -33,7 +33,9 @@ struct ScalarIndex {
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
             // No object's bytes are a prefix of another's, so comparing this many bytes is enough.
-            if slots[index].hash == hash, Self.areSame(base + offsets[known], base + position, count) { return known }
+            if slots[index].hash == hash, Self.areSame(base + offsets[known], base + position, count: count) {
+                return known
+            }
             index = (index + 1) & (slots.count - 1)
         }
         slots[index] = Slot(hash: hash, object: UInt32(truncatingIfNeeded: object + 1))
@@ -52,7 +54,7 @@ struct ScalarIndex {
         slots = larger
     }
 
-    private static func areSame(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    private static func areSame(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, count: Int) -> Bool {
         var index = 0
         while count - index >= 8 {
             if Word.load(first + index) != Word.load(second + index) { return false }

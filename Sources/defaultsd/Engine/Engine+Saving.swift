@@ -62,7 +62,9 @@ extension Engine {
     private func perform(_ job: SaveJob) async -> [Domain: SaveAttempt] {
         let failures = await onDiskSaving { job.run(on: $0) }
         var attempts: [Domain: SaveAttempt] = [:]
-        for (domain, policy) in job.policies { attempts[domain] = noteAttempt(domain, policy, failures[domain]) }
+        for (domain, policy) in job.policies {
+            attempts[domain] = recordAttempt(of: domain, policy: policy, failure: failures[domain])
+        }
         return attempts
     }
 
@@ -100,8 +102,8 @@ extension Engine {
 
     /// Plans the work that follows an attempt to save.
     @discardableResult
-    private func noteAttempt(
-        _ domain: Domain, _ policy: ObstaclePolicy, _ failure: DefaultsError?
+    private func recordAttempt(
+        of domain: Domain, policy: ObstaclePolicy, failure: DefaultsError?
     ) -> SaveAttempt {
         if let failure, policy.isReported(failure) {
             obstacles.note(failure, of: domain, at: .now())
@@ -170,7 +172,7 @@ extension Engine {
             }
             switch outcome {
             case .success(let (revision, failure)):
-                noteAttempt(request.domain, policy, failure)
+                recordAttempt(of: request.domain, policy: policy, failure: failure)
                 return revision
             case .failure(let error):
                 guard error.code == .locked, .now() < end else { throw error }

@@ -135,18 +135,18 @@ final class AgentClaims: Sendable {
             var news: [String] = []
             if try Self.renew(
                 &held.directory, problem: &held.problem,
-                { () throws(DefaultsError) in try AgentClaim.attempt(onDirectory: directory, for: address) },
-                { Self.refusal(directory, $0).error })
+                attempt: { () throws(DefaultsError) in try AgentClaim.attempt(onDirectory: directory, for: address) },
+                refusal: { Self.refusal(directory, $0).error })
             {
                 news.append("The directory \(directory.path) is now locked for this agent.")
             }
             var problem: DefaultsError?
             if try Self.renew(
                 &held.socket, problem: &problem,
-                { () throws(DefaultsError) in
+                attempt: { () throws(DefaultsError) in
                     try address.makeDirectory()
                     return try AgentClaim.attempt(onSocketOf: address)
-                }, { Self.refusal(address, $0).error })
+                }, refusal: { Self.refusal(address, $0).error })
             {
                 news.append("The socket \(address.socketPath) is locked for this agent again.")
             }
@@ -159,7 +159,7 @@ final class AgentClaims: Sendable {
     /// - Returns: Whether a new claim was made.
     private static func renew(
         _ claim: inout AgentClaim?, problem: inout DefaultsError?,
-        _ attempt: () throws(DefaultsError) -> AgentClaim.Attempt, _ refusal: (AgentClaim.Holder?) -> DefaultsError
+        attempt: () throws(DefaultsError) -> AgentClaim.Attempt, refusal: (AgentClaim.Holder?) -> DefaultsError
     ) throws(DefaultsError) -> Bool {
         if let claim, claim.isCurrent {
             claim.keepPrivate()

@@ -145,7 +145,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
         let number = numbered.number
         if case .hello(let versions, let client, let version) = numbered.request {
-            try greet(versions, client, number)
+            try greet(versions: versions, client: client, number: number)
             clientVersion = version
             return
         }
@@ -166,7 +166,8 @@ final class ConnectionHandler: ChannelInboundHandler {
                 submitAfterReading(edit, number)
             }
         case .synchronize(let domains): synchronize(domains, number)
-        case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
+        case .subscribe(let start, let filter, let mode):
+            try subscribe(start, filter: filter, mode: mode, number: number)
         case .widen(let subscription, let names):
             try check(subscription)
             try SubscriptionLimits.checkNames(names.count, beside: subscriptions.values)
@@ -189,7 +190,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func greet(_ versions: ClosedRange<Int64>, _ client: String, _ number: UInt64) throws(DefaultsError) {
+    private func greet(versions: ClosedRange<Int64>, client: String, number: UInt64) throws(DefaultsError) {
         let ours = Request.protocolVersions
         guard ours.overlaps(versions) else {
             throw DefaultsError(
@@ -280,7 +281,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func subscribe(
-        _ start: Subscription.Start, _ filter: SubscriptionFilter, _ mode: Subscription.Mode, _ number: UInt64
+        _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode, number: UInt64
     ) throws(DefaultsError) {
         guard subscriptions[number] == nil else {
             throw DefaultsError(.agentRefused, "Subscription \(number) exists already.")

@@ -178,7 +178,7 @@ struct LifeSoak {
         try editor.edit(domain, ["key": .integer(number)], replacesAll: false)
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(Self.past)], keys: [GlobPattern.exactly("key")])
         for (subject, value) in [(UndoSearch.Subject.changes, before), (.undos, .integer(number))] {
-            var plan = try UndoPlan(editor, filter, subject)
+            var plan = try UndoPlan(editor, of: filter, finding: subject)
             guard let last = try plan.next() else { throw BenchFailure("The history lacks the last change.") }
             try plan.take(last)
             _ = try plan.commit(domain)
