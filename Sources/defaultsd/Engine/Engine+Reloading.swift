@@ -104,9 +104,7 @@ extension Engine {
 
     /// Logs each new problem of the system directories once.
     func reportSystemProblems() {
-        let problems = store.system.problems
-        for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
-        systemProblems = problems
+        loggedProblems.log(store.system.problems, of: .systemDirectories, to: log.logger)
     }
 
     /// Logs a change to the watch mode.
@@ -125,9 +123,9 @@ extension Engine {
 
     /// Logs a problem of the directory, or its end, once, and plans another scan while it lasts.
     func report(_ problem: DefaultsError?) {
-        if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
-        if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
-        directoryProblem = problem
+        if loggedProblems.log([problem].compactMap(\.self), of: .directory, to: log.logger) {
+            log.logger.notice("The directory can be read again.")
+        }
         if problem == nil {
             schedule.succeed(.reloadAll)
             schedule.remove(.reloadAll)

@@ -61,21 +61,19 @@ actor Engine: Service {
     var obstacles = SaveObstacles()
     /// The time at which the change log file was last started.
     private var logKeptAt = NIODeadline.now()
-    /// The last reported problem of the directory.
-    var directoryProblem: DefaultsError?
-    /// The last reported problems of the system directories.
-    var systemProblems: [DefaultsError] = []
-    /// The last reported problems of the settings.
-    private var settingsProblems: [AgentSettings.Problem] = []
+    var loggedProblems = LoggedProblems()
     /// The reason why the agent can't restart yet as the installed version.
     var restartProblem: DefaultsError?
-    /// Whether a thread maintains the history, and whether that must be done once more afterwards.
-    private var isMaintaining = false
-    private var needsMaintenance = false
-    /// The last reported reason why the archive can't be written.
-    private var archiveProblem: DefaultsError?
+    /// The state of the thread that maintains the history.
+    private var maintenance = Maintenance.idle
     /// The parts of the agent that the engine notifies; set before the first event is read.
     let observers = ForkSafeMutex(Observers())
+
+    private enum Maintenance {
+        case idle
+        /// The thread is running; `again` says whether the history must be maintained once more afterwards.
+        case running(again: Bool)
+    }
 
     struct Observers {
         var subscribers: (any EngineSubscribers)?
@@ -89,7 +87,7 @@ actor Engine: Service {
         problems: [AgentSettings.Problem],
         log: AgentLog, on eventLoop: any EventLoop, _ disk: DiskThread
     ) {
-        settingsProblems = problems
+        loggedProblems.mark(problems, of: .settings)
         self.store = store
         self.watcher = watcher
         watch = watcher.withLock(\.status)
@@ -240,33 +238,32 @@ actor Engine: Service {
 
     /// Maintains the files with the history on a separate thread, because it may take a few seconds.
     private func maintainHistory() {
-        needsMaintenance = isMaintaining
-        if isMaintaining { return }
+        if case .running = maintenance {
+            maintenance = .running(again: true)
+            return
+        }
         let (store, settings, eventLoop) = (store, settings, eventLoop)
         let wasLost = store.logProblem != nil
-        isMaintaining = DetachedThread.start {
+        let isStarted = DetachedThread.start {
             store.maintainHistory(settings.history)
             // Thinning an archive takes several times its size.
             linux_release_freed_memory()
             eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
         }
-        if !isMaintaining { fail(.keepLog) }
+        if isStarted { maintenance = .running(again: false) } else { fail(.keepLog) }
     }
 
     private func finishMaintenance(wasLost: Bool) {
-        isMaintaining = false
+        let isDone = if case .running(again: true) = maintenance { false } else { true }
+        maintenance = .idle
         if store.needsMaintenance {
             fail(.keepLog)
         } else if wasLost {
             logKeptAt = .now()
             log.logger.notice("The change log is saved to its file again.")
         }
-        let problem = store.archiveProblem
-        if problem != archiveProblem {
-            archiveProblem = problem
-            if let problem { log.logger.warning("\(problem)") }
-        }
-        if needsMaintenance { maintainHistory() }
+        loggedProblems.log([store.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
+        if !isDone { maintainHistory() }
     }
 
     // MARK: Settings
@@ -280,8 +277,7 @@ actor Engine: Service {
         if snapshot?.damage != nil || new.historyExclusions.areUnknown {
             new.historyExclusions = settings.historyExclusions
         }
-        for problem in problems where !settingsProblems.contains(problem) { log.logger.warning("\(problem)") }
-        settingsProblems = problems
+        loggedProblems.log(problems, of: .settings, to: log.logger)
         guard new != settings else { return }
         log.follow(new)
         store.setLogCapacity(new.logCapacity)

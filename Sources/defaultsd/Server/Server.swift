@@ -32,8 +32,8 @@ final class Server: Service, EngineSubscribers {
     /// The maximum total size of all incomplete requests, in bytes.
     static let maximumBufferedBytes = 128 << 20
     private let listening = ForkSafeMutex(Listening.notYet)
-    /// The last logged reason why the socket couldn't be reopened.
-    private let obstacle = ForkSafeMutex<String?>(nil)
+    /// The reason why the socket couldn't be reopened.
+    private let loggedProblems = ForkSafeMutex(LoggedProblems())
     /// A function that ends a private agent; `nil` for an ordinary agent, which no client can end.
     private let end: @Sendable () -> Void
     /// Whether the agent was started only for the lifetime of another process, so that clients may end it.
@@ -118,15 +118,10 @@ final class Server: Service, EngineSubscribers {
                 end()
                 return
             }
-            let text = "\(error)"
-            let isNews = obstacle.withLock { old in
-                defer { old = text }
-                return old != text
-            }
-            if isNews { log.logger.warning("\(text)") }
+            loggedProblems.withLock { _ = $0.log(["\(error)"], of: .socket, to: log.logger) }
             return
         }
-        obstacle.withLock { $0 = nil }
+        loggedProblems.withLock { $0.mark([String](), of: .socket) }
         let isOpen = listening.withLock { listening in
             guard case .open = listening else { return false }
             listening = .open(new)
