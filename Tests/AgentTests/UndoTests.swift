@@ -35,6 +35,8 @@ struct UndoTests {
                 #expect(outcome.status == 1 && outcome.errors.hasPrefix("defaults: \(message)"), "\(outcome.errors)")
             }
             #expect(try agent.defaults("undo", "2", "--since", "1h").status == 64)
+            let none = try agent.defaults("log", "org.none")
+            #expect(none.status == 0 && none.errors == "defaults: The history has no such changes.\n")
             let unknown = try agent.defaults("diff", "org.none", "--since", "1")
             #expect(unknown.status == 66 && unknown.errors.contains("org.none does not exist, and has no history."))
             #expect(try agent.defaults("redo", "3").status == 0)

@@ -69,5 +69,7 @@ struct Log: ParsableCommand {
             return nil
         }
         if let problem = history.problem { throw problem }
+        // A misspelled name would otherwise look like a domain that never changed.
+        if shown == 0 { Failure.note("The history has no such changes.") }
     }
 }
