@@ -226,7 +226,7 @@ struct Agent: Sendable {
     private static func logLocation(
         _ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment, log: AgentLog
     ) -> (LogLocation, LogLock?) {
-        let location = LogLocation(for: directory, address, environment: environment)
+        let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
         // Beside the socket, nobody else who might use the files can have claimed it.
         guard let fallback = location.fallback else { return (location, nil) }
         do throws(SystemCall.Failure) {

@@ -136,7 +136,7 @@ struct HistoryExclusionTests {
             let directory = PreferencesDirectory(path: place.preferences)
             let environment = Environment(place.environment)
             let address = try AgentAddress(for: directory, environment: environment)
-            let location = LogLocation(for: directory, address, environment: environment)
+            let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
             let fallback = try #require(location.fallback)
             for path in [fallback.log, fallback.archive] { try RawFile.write("hunter2", to: path + ".damaged-1") }
             try exclude("a.b/pass*", place)

@@ -406,7 +406,8 @@ struct HostileClientTests {
             let usual = PreferencesDirectory(path: place.preferences, isExplicit: false)
             let variables = Environment(environment)
             let location = LogLocation(
-                for: usual, try AgentAddress(for: usual, environment: variables), environment: variables)
+                for: usual, socketAt: try AgentAddress(for: usual, environment: variables).socketPath,
+                environment: variables)
             let log = location.log
             try location.makeDirectory()
             // The agent must not write to existing files with wide modes.

@@ -49,7 +49,7 @@ extension AgentProcess {
             let directory = PreferencesDirectory(path: preferences)
             let environment = Environment(environment)
             let address = try AgentAddress(option: socket ?? self.socket, for: directory, environment: environment)
-            return LogLocation(for: directory, address, environment: environment).log
+            return LogLocation(for: directory, socketAt: address.socketPath, environment: environment).log
         }
 
         /// The names in the preferences directory, except those that begin with ".defaultsd.": the agent's claim, the

@@ -8,7 +8,7 @@ struct HistoryExamination {
     private let preferences: String
 
     init(_ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment) {
-        files = LogLocation(for: directory, address, environment: environment)
+        files = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
         preferences = directory.path
     }
 

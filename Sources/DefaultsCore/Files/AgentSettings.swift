@@ -2,6 +2,18 @@ import Glibc
 import Linux
 import PropertyList
 
+/// The limits of the archive of older change sets.
+package struct HistoryLimits: Hashable, Sendable {
+    /// The number of days for which every change is kept.
+    package var days = 30
+    /// The number of changes to each key that are kept beyond these days.
+    package var changes = 100
+    /// The maximum size of all records, in bytes.
+    package var bytes = 16 << 20
+
+    package init() {}
+}
+
 /// The agent's settings, from the domain `org.defaultsd.agent`.
 ///
 /// `Config/org.defaultsd.agent.plist` explains each of them.
@@ -22,7 +34,7 @@ package struct AgentSettings: Hashable, Sendable {
     /// `LogBytes`, in bytes: the maximum size of these change sets.
     package var logBytes = 16 << 20
     /// `HistoryDays`, `HistoryChanges` and `HistoryBytes`: what the archive of older change sets keeps.
-    package var history = HistoryThinning()
+    package var history = HistoryLimits()
     /// `HistoryExcludes`: patterns of keys whose values never get into the change log file or the archive.
     package var historyExclusions = HistoryExclusions()
     /// `MaximumFileSize`, in bytes: a larger file counts as damaged.

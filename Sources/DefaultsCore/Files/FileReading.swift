@@ -162,3 +162,15 @@ package struct FileIdentity: Hashable, Sendable {
         max(modified.nanoseconds, changed.nanoseconds) < now.nanoseconds - 60_000_000_000
     }
 }
+
+/// The traits that distinguish a file from one written since, even if both have the same bytes.
+///
+/// A change of the file's mode or access time changes neither.
+package struct FileStamp: Hashable, Sendable {
+    package var inode: UInt64
+    package var modified: Timestamp
+
+    package init(inode: UInt64, modified: Timestamp) {
+        (self.inode, self.modified) = (inode, modified)
+    }
+}

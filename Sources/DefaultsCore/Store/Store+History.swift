@@ -51,7 +51,7 @@ extension Store {
     /// damaged copies of the files. Failures are in `logProblem` and `archiveProblem`.
     ///
     /// Waits for the disk, and takes up to a few seconds; other threads can use the store meanwhile.
-    package func maintainHistory(_ thinning: HistoryThinning, now: Timestamp = .now()) {
+    package func maintainHistory(_ thinning: HistoryLimits, now: Timestamp = .now()) {
         archive.withLock { archive in
             let (mustRedact, exclusions) = logFile.withLock { keeping in
                 keeping.isMaintenanceRequested = false
@@ -123,7 +123,7 @@ extension Store {
     /// Writes a new version of the log file, if it needs one.
     ///
     /// - Returns: False if the file needs one, but couldn't be replaced.
-    func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryThinning) -> Bool {
+    func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryLimits) -> Bool {
         do throws(SystemCall.Failure) {
             guard var replacement = try prepareReplacement(thinning) else { return true }
             // Write the version first: if this fails, nothing has been added to the archive.
@@ -173,7 +173,7 @@ extension Store {
 
     /// Determines the contents of a new version of the log file; `nil` if the file needs none.
     private func prepareReplacement(
-        _ thinning: HistoryThinning
+        _ thinning: HistoryLimits
     ) throws(SystemCall.Failure) -> LogReplacement? {
         try logFile.withLock { keeping throws(SystemCall.Failure) in
             guard let (path, sizeLimit) = keeping.location, keeping.needsNewVersion else { return nil }
@@ -191,7 +191,7 @@ extension Store {
     }
 
     private static func unarchived(
-        _ contents: ChangeLogFile.Contents, _ keeping: LogFileState, _ sizeLimit: Int, _ thinning: HistoryThinning
+        _ contents: ChangeLogFile.Contents, _ keeping: LogFileState, _ sizeLimit: Int, _ thinning: HistoryLimits
     ) -> Unarchived {
         // Records are copied as they are, so they must not have excluded keys, or be missing between others.
         let mayCopy = contents.isLostAdjacent && !keeping.mustRedact

@@ -64,7 +64,7 @@ extension Store {
         writeLog()
         // Wait until a new version of the file is complete.
         archive.withLock { archive in
-            if logFile.withLock({ !$0.isInPlace }) { _ = replaceLogFile(&archive, HistoryThinning()) }
+            if logFile.withLock({ !$0.isInPlace }) { _ = replaceLogFile(&archive, HistoryLimits()) }
             logFile.withLock { keeping in
                 try? keeping.file?.close()
                 (keeping.file, keeping.location, keeping.lock) = (nil, nil, nil)

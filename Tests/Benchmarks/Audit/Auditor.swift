@@ -27,7 +27,7 @@ struct Auditor {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
         var findings = try agent.barrier().failures.map(\.description)
-        let location = LogLocation(for: directory, address, environment: environment)
+        let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
         let log = try ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits).intactLog
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {

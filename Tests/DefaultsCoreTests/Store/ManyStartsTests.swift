@@ -75,7 +75,7 @@ struct ManyStartsTests {
             while try size(fixture.logPath) < 20 << 20 { try file.append(marks.map { .mark($0) }) }
             let store = try fixture.resumedStore()
             #expect(store.needsMaintenance)
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(try size(fixture.logPath) < 1 << 20)
             #expect(!store.needsMaintenance && store.pending().map(\.edits) == [1])
             let again = try fixture.resumedStore()

@@ -85,7 +85,7 @@ struct ResumeTests {
             }
             let second = try fixture.resumedStore()
             second.logFile.withLock { $0.file?.sizeLimit = 0 }
-            second.maintainHistory(HistoryThinning())
+            second.maintainHistory(HistoryLimits())
             #expect(try RawFile.read(fixture.logPath).count < 3 * 60_000)
             let third = try fixture.resumedStore()
             #expect(fixture.values(third) == ["k": large, "other": 5])

@@ -57,20 +57,6 @@ package struct HistoryExclusions: Hashable, Sendable {
             }
     }
 
-    /// Returns what may be kept of an entry of the change log.
-    ///
-    /// A mark loses the unsaved edits of excluded keys, and what was set together with them.
-    func redact(_ entry: LogEntry) -> LogEntry {
-        if isEmpty { return entry }
-        switch entry {
-        case .record(let record): return .record(redact(record))
-        case .mark(var mark):
-            mark.pending = edits(mark.pending, of: mark.domain)
-            return .mark(mark)
-        case .marks, .identity, .end: return entry
-        }
-    }
-
     /// Returns which of a domain's unsaved edits may be kept: those that can be kept as a whole.
     func edits(_ pending: [String: Edit], of domain: Domain) -> [String: Edit] {
         let excluded = pending.filter { exclude($0.key, of: domain) }

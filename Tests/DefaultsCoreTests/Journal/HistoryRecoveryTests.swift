@@ -17,7 +17,7 @@ struct HistoryRecoveryTests {
             let environment = Environment(["HOME": root, "XDG_STATE_HOME": "\(root)/state", "XDG_RUNTIME_DIR": root])
             let directory = try PreferencesDirectory(option: nil, environment: environment)
             let address = try AgentAddress(option: nil, for: directory, environment: environment)
-            let location = LogLocation(for: directory, address, environment: environment)
+            let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
             let fallback = try #require(location.fallback)
             try location.makeDirectory()
             try fallback.makeDirectory()
@@ -342,7 +342,7 @@ struct HistoryRecoveryTests {
             try store.keepLog(at: fixture.logPath, sizeLimit: 16_384, archive: archive)
             _ = try store.start(resuming: nil)
             withBackgroundThread { mayGoOn in
-                while mayGoOn() { store.maintainHistory(HistoryThinning()) }
+                while mayGoOn() { store.maintainHistory(HistoryLimits()) }
             } while: {
                 for number in 0..<5_000 { fixture.edit(store, ["key": .integer(Int64(number))]) }
             }

@@ -53,7 +53,7 @@ struct LogLockTests {
             fixture.edit(store, ["n": 10])
             store.checkLog()
             #expect(store.needsMaintenance)
-            if isClosed { store.closeLog() } else { store.maintainHistory(HistoryThinning()) }
+            if isClosed { store.closeLog() } else { store.maintainHistory(HistoryLimits()) }
             let found = try history(state)
             #expect(found == (1...10).map { .integer($0) })
             if isClosed { return }
@@ -74,7 +74,7 @@ struct LogLockTests {
             rename(state + "/copy", state + "/log")
             fixture.edit(store, ["n": 10])
             store.checkLog()
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             let found = try history(state)
             #expect(found == (1...10).map { .integer($0) })
             let copy = try RawFile.read(state + "/log.damaged-1")
@@ -89,7 +89,7 @@ struct LogLockTests {
             fixture.edit(store, ["n": 10])
             store.checkLog()
             #expect(store.needsMaintenance)
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(!store.needsMaintenance)
             fixture.edit(store, ["n": 11])
             let found = try history(state)
@@ -108,7 +108,7 @@ struct LogLockTests {
             // The loss can't be recorded.
             try RawFile.makeDirectory(state + "/archive")
             fixture.edit(store, ["n": 10])
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(store.archiveProblem != nil && store.needsMaintenance)
             fixture.edit(store, ["n": 11])
             let earlier = try LogLocation(log: state + "/log").recover(excluding: HistoryExclusions())

@@ -8,7 +8,7 @@ struct LogLocationTests {
     private func location(_ directory: PreferencesDirectory, _ variables: [String: String]) throws -> LogLocation {
         let environment = Environment(variables.merging(["XDG_RUNTIME_DIR": "/run/me"]) { $1 })
         let address = try AgentAddress(for: directory, environment: environment)
-        return LogLocation(for: directory, address, environment: environment)
+        return LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
     }
 
     @Test("The log of the default directory is in the state directory, and that of a named directory beside its socket")

@@ -73,3 +73,19 @@ package enum LogEntry: Sendable {
         return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
     }
 }
+
+extension HistoryExclusions {
+    /// Returns what may be kept of an entry of the change log.
+    ///
+    /// A mark loses the unsaved edits of excluded keys, and what was set together with them.
+    func redact(_ entry: LogEntry) -> LogEntry {
+        if isEmpty { return entry }
+        switch entry {
+        case .record(let record): return .record(redact(record))
+        case .mark(var mark):
+            mark.pending = edits(mark.pending, of: mark.domain)
+            return .mark(mark)
+        case .marks, .identity, .end: return entry
+        }
+    }
+}

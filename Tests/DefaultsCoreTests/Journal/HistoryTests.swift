@@ -36,7 +36,7 @@ struct HistoryTests {
             _ = try store.start(resuming: nil)
             for number in 0..<500 {
                 fixture.edit(store, ["key": .integer(Int64(number))])
-                if number % 50 == 0 { store.maintainHistory(HistoryThinning()) }
+                if number % 50 == 0 { store.maintainHistory(HistoryLimits()) }
             }
             var revisions: [Revision] = []
             var request = HistoryRequest(limit: 7)
@@ -92,7 +92,7 @@ struct HistoryTests {
             }
             // A record that was archived twice is kept once.
             try archive.append(records + records.suffix(1))
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             let now = Timestamp(nanoseconds: 60 * Self.day)
             func kept() throws -> [String] {
                 let file = try #require(try HistoryFile(reading: archive.path))
@@ -110,8 +110,8 @@ struct HistoryTests {
             let few = try kept()
             #expect(few.count { $0 == "busy" } < 15)
             #expect(few.contains("quiet") && few.contains("rare") && few.last == "busy")
-            #expect(HistoryThinning.share(of: [10, 1_000, 20], within: 100) == 70)
-            #expect(HistoryThinning.share(of: [10, 20], within: 100) == .max)
+            #expect(HistoryLimits.share(of: [10, 1_000, 20], within: 100) == 70)
+            #expect(HistoryLimits.share(of: [10, 20], within: 100) == .max)
         }
     }
 
@@ -123,7 +123,7 @@ struct HistoryTests {
                 try Self.record(Revision(number), "key\(number)", "x", at: Int64(number), in: "a.b\(number % 7)")
             }
             try archive.append(records)
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             thinning.bytes = 5_000
             try archive.thin(thinning, without: HistoryExclusions(), now: .now())
             #expect(try RawFile.read(archive.path).count <= 5_000 + HistoryArchive.magic.count)
@@ -141,7 +141,7 @@ struct HistoryTests {
                 try archive.append(
                     revisions.map { try Self.record($0, $0 % 10 == 0 ? "rare" : "busy", .integer(Int64($0)), at: 0) })
             }
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             thinning.changes = 5
             func lost(after revision: Revision) throws -> Set<String> {
                 try archive.thin(thinning, without: HistoryExclusions(), now: .now())
@@ -189,7 +189,7 @@ struct HistoryTests {
             var archive = HistoryArchive(path: directory + "/archive")
             try archive.append(
                 try (1...2_000).map { try Self.record($0, "key \($0)", "x", at: 0, in: "a.b\($0 % 3)") })
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             for limit in [30_000, 8_000, 1_000] {
                 thinning.bytes = limit
                 try archive.thin(thinning, without: HistoryExclusions(), now: .now())
@@ -211,7 +211,7 @@ struct HistoryTests {
             let domain = Domain(try DomainName("a.b"))
             try archive.append(
                 (1...300).map { LogRecord(revision: $0, time: Timestamp(nanoseconds: 0), event: .recovered(domain)) })
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             thinning.changes = 10
             try archive.thin(thinning, without: HistoryExclusions(), now: .now())
             let file = try #require(try HistoryFile(reading: archive.path))
@@ -319,7 +319,7 @@ struct HistoryTests {
             // A key that is excluded later disappears from the file.
             try RawFile.write("ada", to: fixture.logPath + ".damaged-1")
             store.exclude(HistoryExclusions(["*/user"]))
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(!RawFile.exists(fixture.logPath + ".damaged-1"))
             let again = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
             #expect(!again.contains("grace") && !again.contains("ada"))
@@ -354,7 +354,7 @@ struct HistoryTests {
             let older = try RawFile.read(archivePath)
             let first = try start(["a.b/secret", "a.b/password"])
             fixture.edit(first, ["key": 1])
-            first.maintainHistory(HistoryThinning())
+            first.maintainHistory(HistoryLimits())
             #expect(file.contents?.areApplied == true)
             switch restart {
             case .changedBack:
@@ -380,7 +380,7 @@ struct HistoryTests {
             }
             let before = (log: try RawFile.status(fixture.logPath).st_ino, archive: try archived())
             // If the archive were redacted, it would lose these changes, too.
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             (thinning.days, thinning.changes) = (0, 1)
             let second = try start(patterns)
             second.maintainHistory(thinning)
@@ -403,11 +403,11 @@ struct HistoryTests {
             let file = ExclusionsFile(besideLog: fixture.logPath)
             // The archive's new version can't be written.
             try RawFile.makeDirectory(archive.path + ".new")
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(store.archiveProblem != nil)
             #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == false)
             rmdir(archive.path + ".new")
-            store.maintainHistory(HistoryThinning())
+            store.maintainHistory(HistoryLimits())
             #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == true)
         }
     }
@@ -431,7 +431,7 @@ struct HistoryTests {
             func edit(_ numbers: Range<Int>) {
                 for number in numbers {
                     fixture.edit(store, ["key": .integer(Int64(number))])
-                    if number % 10 == 0 { store.maintainHistory(HistoryThinning()) }
+                    if number % 10 == 0 { store.maintainHistory(HistoryLimits()) }
                 }
             }
             edit(0..<100)
@@ -453,7 +453,7 @@ struct HistoryTests {
             // Earlier versions wrote all marks at every start.
             let mark = LogEntry.mark(FileMark(domain: fixture.domain, hash: nil, revision: 100))
             try store.logFile.withLock { try $0.file?.append([LogEntry](repeating: mark, count: 3_000)) }
-            var thinning = HistoryThinning()
+            var thinning = HistoryLimits()
             thinning.bytes = 1 << 16
             let large = try RawFile.status(fixture.logPath).st_size
             #expect(large > 4 * thinning.bytes)

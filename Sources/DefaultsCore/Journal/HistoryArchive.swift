@@ -109,7 +109,7 @@ package struct HistoryArchive: Sendable {
     ///   - now: The current time.
     /// - Throws: The failure of the system call; the file is then as it was.
     mutating func thin(
-        _ thinning: HistoryThinning, without exclusions: HistoryExclusions, redaction: UInt64? = nil, now: Timestamp
+        _ thinning: HistoryLimits, without exclusions: HistoryExclusions, redaction: UInt64? = nil, now: Timestamp
     ) throws(SystemCall.Failure) {
         try check()
         guard var file = try HistoryFile(reading: path) else { return }

@@ -18,9 +18,9 @@ package struct LogLocation: Hashable, Sendable {
     ///
     /// The names contain a hash of the directory's path, so that an agent that serves another directory doesn't load
     /// these edits.
-    package init(for directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment) {
+    package init(for directory: PreferencesDirectory, socketAt socket: String, environment: Environment) {
         let name = "\(directory.resolvedPathHash)\(Self.suffix)"
-        let besideSocket = "\(address.socketPath).\(name)"
+        let besideSocket = "\(socket).\(name)"
         if directory.isUsual(in: environment), let state = Self.stateHome(environment) {
             (log, former) = ("\(state)/defaultsd/\(name)", besideSocket)
         } else {

@@ -8,16 +8,7 @@ import PropertyList
 /// dropped, and so is a single change that exceeds it. Records other than changes are treated as changes to a key of
 /// their own in each domain. What is lost of each key is noted, and no later change to it is lost, except for one that
 /// exceeds the limit.
-package struct HistoryThinning: Hashable, Sendable {
-    /// The number of days for which every change is kept.
-    package var days = 30
-    /// The number of changes to each key that are kept beyond these days.
-    package var changes = 100
-    /// The maximum size of all records, in bytes.
-    package var bytes = 16 << 20
-
-    package init() {}
-
+extension HistoryLimits {
     private struct ChangeKey: Hashable {
         var domain: Domain
         /// The key; `nil` for records other than changes.

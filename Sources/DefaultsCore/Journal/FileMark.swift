@@ -62,23 +62,6 @@ package struct FileMark: Hashable, Sendable {
         value: nil, time: Timestamp(nanoseconds: 0), writer: .agent, sequence: Edit.unordered)
 }
 
-/// The traits that distinguish a file from one written since, even if both have the same bytes.
-///
-/// A change of the file's mode or access time changes neither.
-package struct FileStamp: Hashable, Sendable {
-    package var inode: UInt64
-    package var modified: Timestamp
-
-    package init(inode: UInt64, modified: Timestamp) {
-        (self.inode, self.modified) = (inode, modified)
-    }
-
-    fileprivate init(_ fields: Fields) throws(DefaultsError) {
-        inode = try fields.unsigned("inode")
-        modified = Timestamp(nanoseconds: try fields.integer("modified"))
-    }
-}
-
 extension FileMark {
     package var fields: DomainValues {
         var fields = domain.fields
@@ -135,5 +118,12 @@ extension FileMark {
         fields["value"] = edit.value
         fields["replaced"] = value.map { .array($0.map { [$0] } ?? []) }
         return fields
+    }
+}
+
+extension FileStamp {
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(
+            inode: try fields.unsigned("inode"), modified: Timestamp(nanoseconds: try fields.integer("modified")))
     }
 }
