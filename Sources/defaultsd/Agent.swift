@@ -154,9 +154,11 @@ struct Agent: Sendable {
         }
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.withLock { $0.read() }
-        let (location, lock) = Self.logLocation(directory, at: address, in: environment, log: log)
+        let (journal, problem) = Journal.claim(
+            LogLocation(for: directory, socketAt: address.socketPath, environment: environment))
+        if let problem { log.logger.warning("\(problem)") }
         if settings.historyExclusions.areUnknown {
-            let known = ExclusionsFile(besideLog: location.log).exclusions
+            let known = ExclusionsFile(besideLog: journal.location.log).exclusions
             settings.historyExclusions = known ?? .unknown
             log.logger.warning(
                 """
@@ -165,7 +167,7 @@ struct Agent: Sendable {
                 """)
         }
         let (store, outcome) = try Self.open(
-            directory, system: system, logAt: location, lock: lock, settings: settings, log: log)
+            directory, system: system, journal: journal, settings: settings, log: log)
         return (watcher, settings, problems, log, store, outcome)
     }
 
@@ -187,23 +189,21 @@ struct Agent: Sendable {
 
     /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
-        _ directory: PreferencesDirectory, system: SystemDirectories, logAt location: LogLocation, lock: LogLock?,
-        settings: AgentSettings, log: AgentLog
+        _ directory: PreferencesDirectory, system: SystemDirectories, journal: Journal, settings: AgentSettings,
+        log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let earlier = try recover(location, settings)
+        let earlier = try recover(journal.location, settings)
         earlier.warnings.forEach { log.logger.warning("\($0)") }
         let store = Store(
-            directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity))
-        if let fallback = location.fallback { store.setFallback(log: fallback.log, archive: fallback.archive) }
+            directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity),
+            journal: journal)
         let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
-        let isKept: ()? = try? store.keepLog(
-            at: location.log, continuing: earlier.log, archive: location.archive,
-            excluding: settings.historyExclusions, lock: lock)
-        if isKept != nil, earlier.hasWholeFallback { location.removeFallback() }
+        store.beginJournal(continuing: earlier.log, excluding: settings.historyExclusions)
+        if journal.problem == nil, earlier.hasWholeFallback { journal.location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
     }
@@ -211,37 +211,15 @@ struct Agent: Sendable {
     /// Recovers what earlier agents left, and tries again for a while if that can't be read.
     private static func recover(
         _ location: LogLocation, _ settings: AgentSettings
-    ) throws(DefaultsError) -> LogLocation.Recovered {
+    ) throws(DefaultsError) -> RecoveredHistory {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(200), timeout: .seconds(2))
         while true {
             do throws(DefaultsError) {
-                return try location.recover(excluding: settings.historyExclusions.ofEarlierEntries)
+                return try RecoveredHistory(
+                    at: location, excluding: settings.historyExclusions.ofEarlierEntries)
             } catch {
                 if !backoff.wait() { throw error }
             }
         }
-    }
-
-    /// Returns the paths of the change log and the archive, whose directory exists, and their lock.
-    private static func logLocation(
-        _ directory: PreferencesDirectory, at address: AgentAddress, in environment: Environment, log: AgentLog
-    ) -> (LogLocation, LogLock?) {
-        let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
-        // Beside the socket, nobody else who might use the files can have claimed it.
-        guard let fallback = location.fallback else { return (location, nil) }
-        do throws(SystemCall.Failure) {
-            try location.makeDirectory()
-            if let lock = try LogLock.attempt(forLog: location.log) { return (location, lock) }
-            log.logger.warning(
-                """
-                Another agent is writing the history in \(Path.directory(of: location.log)), so this one keeps its \
-                own beside the socket. Give each its own XDG_STATE_HOME.
-                """)
-        } catch {
-            let reason = SystemCall.message(error.number)
-            log.logger.warning(
-                "The history won't survive a reboot: \(Path.directory(of: location.log)) can't be used: \(reason).")
-        }
-        return (fallback, nil)
     }
 }

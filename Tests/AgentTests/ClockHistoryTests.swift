@@ -24,7 +24,7 @@ struct ClockHistoryTests {
             let path = try place.log()
             try Programs.shell("mkdir -p '\(Path.directory(of: path))'", in: place.root)
             let mark = FileMark(domain: domain, hash: ContentHash(file), revision: log.head)
-            _ = try ChangeLogFile.create(at: path, log: log, marks: [mark], sizeLimit: 1 << 20)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: [.mark(mark)], sizeLimit: 1 << 20)
             let agent = try AgentProcess(place)
             defer { agent.kill() }
             try body(agent)

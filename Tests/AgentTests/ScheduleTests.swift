@@ -35,18 +35,20 @@ struct ScheduleTests {
     @Test("Items are dequeued once, when they are due, the earliest first")
     mutating func dequeued() {
         schedule.plan(.reloadAll, at: time(20))
-        schedule.plan(.keepLog, at: time(30))
+        schedule.plan(.maintainJournal, at: time(30))
         schedule.plan(.save(domain), at: time(10))
         #expect(schedule.next == time(10))
         let dequeued = [9, 20, 20].map { schedule.dequeueDue(at: time($0)) }
         #expect(dequeued == [[], [.save(domain), .reloadAll], []])
-        #expect(schedule.items == [.keepLog] && schedule.next == time(30))
+        #expect(schedule.items == [.maintainJournal] && schedule.next == time(30))
     }
 
     @Test("The next time is the earliest one after any sequence of changes")
     mutating func next() {
         var random = PseudoRandom(seed: 1)
-        let items: [Schedule.Item] = [.reloadAll, .keepLog, .save(domain), .confirmLoss(domain), .examineDisplaced]
+        let items: [Schedule.Item] = [
+            .reloadAll, .maintainJournal, .save(domain), .confirmLoss(domain), .examineDisplaced,
+        ]
         for step in 0..<2_000 {
             let item = random.pick(items)
             let due = time(Int64(random.below(50)))
@@ -74,7 +76,7 @@ struct ScheduleTests {
 
     @Test("A failed item is retried after a second, and then twice as late each time, up to a minute")
     func failures() {
-        for item in [Schedule.Item.save(domain), .reloadUnreadable(domain), .reloadAll, .keepLog] {
+        for item in [Schedule.Item.save(domain), .reloadUnreadable(domain), .reloadAll, .maintainJournal] {
             #expect(
                 delays(of: item, count: 8) == [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000], "\(item)")
         }
@@ -97,7 +99,7 @@ struct ScheduleTests {
     @Test("Failures are counted until the item succeeds, whether it is planned or not")
     mutating func counted() {
         schedule.fail(.save(domain), at: start)
-        schedule.fail(.keepLog, at: start)
+        schedule.fail(.maintainJournal, at: start)
         let dequeued = schedule.dequeueDue(at: time(1_000))
         #expect(dequeued.count == 2 && schedule.items == [])
         #expect(schedule.failureCount(of: .save(domain)) == 1)
@@ -105,10 +107,10 @@ struct ScheduleTests {
         #expect(schedule[.save(domain)] == time(3_000))
         schedule.remove(.save(domain))
         #expect(schedule.failureCount(of: .save(domain)) == 2)
-        #expect(Set(schedule.failedItems) == [.save(domain), .keepLog])
+        #expect(Set(schedule.failedItems) == [.save(domain), .maintainJournal])
         schedule.succeed(.save(domain))
-        #expect(schedule.failureCount(of: .save(domain)) == 0 && schedule.failedItems == [.keepLog])
-        #expect(!schedule.hasFailed(.save(domain)) && schedule.hasFailed(.keepLog))
+        #expect(schedule.failureCount(of: .save(domain)) == 0 && schedule.failedItems == [.maintainJournal])
+        #expect(!schedule.hasFailed(.save(domain)) && schedule.hasFailed(.maintainJournal))
         schedule.fail(.save(domain), at: time(5_000))
         #expect(schedule[.save(domain)] == time(6_000))
     }

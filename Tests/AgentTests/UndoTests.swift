@@ -338,7 +338,7 @@ struct UndoTests {
                 try RawFile.replace(log, with: bytes)
             } else {
                 var archive = HistoryArchive(path: String(log.dropLast(4)) + ".archive")
-                let recovered = try ChangeLogFile.recover(from: log, limits: Frame.messageLimits).intactLog
+                let recovered = try RecoveredLog.read(from: log, limits: Frame.messageLimits).intactLog
                 try archive.append(Array(try #require(recovered).records.prefix(3)))
                 unlink(log)
             }

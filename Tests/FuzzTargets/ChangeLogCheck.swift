@@ -22,7 +22,7 @@ enum ChangeLogCheck {
             return
         }
         let limits = PropertyListLimits(depth: 64, bytes: 1 << 20, objects: 10_000)
-        guard let reading = try? ChangeLogFile.recover(from: path, limits: limits) else {
+        guard let reading = try? RecoveredLog.read(from: path, limits: limits) else {
             throw FuzzTarget.Finding(description: "The file can't be read.")
         }
         guard case .recovered(let recovered) = reading else { return }
@@ -41,7 +41,7 @@ enum ChangeLogCheck {
 
     private static func framed(_ lines: [UInt8]) -> [UInt8] {
         var bytes = Array("defaultsd log 3\n".utf8) + bigEndian(7) + bigEndian(0)
-        bytes += bigEndian(ChangeLogFile.boot.value)
+        bytes += bigEndian(RecoveredLog.boot.value)
         bytes += bigEndian(ContentHash(bytes).value)
         for line in lines.split(separator: UInt8(ascii: "\n")) {
             guard let value = try? PropertyListValue(parsing: Array(line)), let entry = try? value.write(as: .binary)

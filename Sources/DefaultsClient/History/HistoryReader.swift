@@ -56,13 +56,13 @@ package struct HistoryReader {
                     if let wanted = filter(record) { return wanted }
                 } else if let archive = page?.archive {
                     page?.archive = nil
-                    self.older = openArchive(archive)
+                    self.older = records(in: archive, isArchive: true)
                 } else {
                     return nil
                 }
             } else if let page, page.isEnd {
                 revision = page.next.revision
-                older = page.log.map { openLog($0) } ?? AnyIterator { nil }
+                older = page.log.map { records(in: $0, isArchive: false) } ?? AnyIterator { nil }
             } else {
                 let page = try agent.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
                 records = page.records[...]
@@ -71,23 +71,14 @@ package struct HistoryReader {
         }
     }
 
-    /// Returns the records in the change log file before the ones that have been searched.
-    private mutating func openLog(_ path: String) -> AnyIterator<LogRecord> {
+    /// Returns the records in a file before the ones that have been searched.
+    private mutating func records(in path: String, isArchive: Bool) -> AnyIterator<LogRecord> {
         do throws(SystemCall.Failure) {
-            if case .recovered(let log) = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits) {
+            if !isArchive, let log = try RecoveredLog.read(from: path).log {
                 if log.isDamaged { problem = Self.damaged(path) }
                 return AnyIterator(log.records.prefix { $0.revision < revision }.reversed().makeIterator())
             }
-            problem = Self.unreadable(path, nil)
-        } catch {
-            problem = Self.unreadable(path, error.number)
-        }
-        return AnyIterator { nil }
-    }
-
-    private mutating func openArchive(_ path: String) -> AnyIterator<LogRecord> {
-        do throws(SystemCall.Failure) {
-            if let file = try HistoryFile(reading: path) {
+            if isArchive, let file = try HistoryFile(reading: path) {
                 if file.isDamaged { problem = Self.damaged(path) }
                 thinned = file.thinned
                 return AnyIterator(file.records(before: revision).makeIterator())

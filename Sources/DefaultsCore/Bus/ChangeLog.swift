@@ -24,7 +24,7 @@ package struct ChangeLog: Sendable {
     /// The revision of the newest record, even if that record isn't retained.
     package private(set) var head: Revision
     /// The retained records, from index `start` on; earlier ones have been discarded.
-    private var kept: [(record: LogRecord, size: Int)?] = []
+    private var retained: [(record: LogRecord, size: Int)?] = []
     private var start = 0
     private var bytes = 0
 
@@ -38,11 +38,11 @@ package struct ChangeLog: Sendable {
         self.capacity = capacity
         self.epoch = epoch
         self.head = head
-        for record in records { keep(record) }
+        for record in records { retain(record) }
     }
 
     /// The revision of the oldest retained record; `head + 1` if there is none.
-    package var oldest: Revision { head + 1 - Revision(kept.count - start) }
+    package var oldest: Revision { head + 1 - Revision(retained.count - start) }
 
     /// The cursor at the end of the log.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: head) }
@@ -57,7 +57,7 @@ package struct ChangeLog: Sendable {
     package mutating func append(_ event: LogRecord.Event, at time: Timestamp) -> LogRecord {
         head += 1
         let record = LogRecord(revision: head, time: time, event: event)
-        keep(record)
+        retain(record)
         return record
     }
 
@@ -76,30 +76,30 @@ package struct ChangeLog: Sendable {
         var end = first
         var size = 0
         while end < first + count, end == first || size < bytes {
-            size += kept[end]?.size ?? 0
+            size += retained[end]?.size ?? 0
             end += 1
         }
-        return kept[first..<end].compactMap { $0?.record }
+        return retained[first..<end].compactMap { $0?.record }
     }
 
     /// The record with a revision; `nil` if it isn't retained.
     subscript(revision: Revision) -> LogRecord? {
         guard revision >= oldest, revision <= head else { return nil }
-        return kept[start + Int(revision - oldest)]?.record
+        return retained[start + Int(revision - oldest)]?.record
     }
 
-    private mutating func keep(_ record: LogRecord) {
+    private mutating func retain(_ record: LogRecord) {
         let size = record.estimatedSize
-        kept.append((record, size))
+        retained.append((record, size))
         bytes += size
-        while kept.count - start > 1, kept.count - start > capacity.records || bytes > capacity.bytes {
-            bytes -= kept[start]?.size ?? 0
-            kept[start] = nil
+        while retained.count - start > 1, retained.count - start > capacity.records || bytes > capacity.bytes {
+            bytes -= retained[start]?.size ?? 0
+            retained[start] = nil
             start += 1
         }
         // Compact the array when half of its records have been discarded, so that each record is moved once on average.
-        if start > 64, start > kept.count / 2 {
-            kept.removeFirst(start)
+        if start > 64, start > retained.count / 2 {
+            retained.removeFirst(start)
             start = 0
         }
     }

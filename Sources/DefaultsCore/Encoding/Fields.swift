@@ -2,7 +2,7 @@ import Linux
 package import PropertyList
 
 /// Typed access to the entries of a dictionary from an untrusted source; each error names the entry.
-package struct Fields {
+package struct Fields: Sendable {
     package let values: DomainValues
 
     package init(_ values: DomainValues) {

@@ -215,7 +215,7 @@ package struct AgentSettings: Hashable, Sendable {
 
 extension PropertyListValue {
     /// The text of a string; `nil` for other values.
-    fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
+    var text: String? { if case .string(let text) = self { text } else { nil } }
     /// The elements of an array; `nil` for other values.
     fileprivate var elements: [PropertyListValue]? { if case .array(let elements) = self { elements } else { nil } }
 }

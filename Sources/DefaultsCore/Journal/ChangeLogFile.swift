@@ -10,10 +10,12 @@ package import Linux
 /// last records may be lost. A log of another boot that wasn't closed therefore continues under a new epoch.
 ///
 /// Unchecked because a new version is written on one thread and then used on others. Until it is published, only that
-/// thread has it; from then on, `Store.logFile` guards it.
+/// thread has it; from then on, `Journal.logFile` guards it.
 package final class ChangeLogFile: @unchecked Sendable {
     private(set) var path: String
-    private var file: FileDescriptor
+    private let file: FileDescriptor
+    /// Whether the file is a new version that hasn't been published, and so is removed with this object.
+    private var isDraft = false
     private var size: Int
     /// The revision of the first record in the file.
     private var first: Revision
@@ -36,11 +38,11 @@ package final class ChangeLogFile: @unchecked Sendable {
     ///
     /// The file is complete, or not there at all.
     package static func create(
-        at path: String, log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], sizeLimit: Int,
-        identity: LogIdentity = LogIdentity(), excluding exclusions: HistoryExclusions = HistoryExclusions()
+        at path: String, log: ChangeLog, marks: [LogEntry], sizeLimit: Int, identity: LogIdentity = LogIdentity(),
+        excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(SystemCall.Failure) -> ChangeLogFile {
         let file = try ChangeLogFile(
-            drafting: Contents(of: log, marks, groups, identity), for: path, sizeLimit: sizeLimit, exclusions)
+            drafting: Contents(of: log, marks, identity), for: path, sizeLimit: sizeLimit, exclusions)
         try file.publish(at: path)
         return file
     }
@@ -54,7 +56,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     ///   - exclusions: The keys whose values don't get into the file.
     /// - Throws: The failure of the system call.
     init(
-        continuing recovered: Recovered, epoch: Epoch, sizeLimit: Int, _ exclusions: HistoryExclusions
+        continuing recovered: RecoveredLog, epoch: Epoch, sizeLimit: Int, _ exclusions: HistoryExclusions
     ) throws(SystemCall.Failure) {
         (path, size, first) = (recovered.path, recovered.size, recovered.first)
         (ranges, self.sizeLimit, self.exclusions) = (recovered.ranges, sizeLimit, exclusions)
@@ -71,9 +73,6 @@ package final class ChangeLogFile: @unchecked Sendable {
         // Much of the file is repeated marks, which earlier versions of the agent wrote.
         if size > recovered.usefulSize * 2 + (1 << 20) { self.sizeLimit = 0 }
     }
-
-    /// The revision of the last record in the file.
-    var head: Revision { first - 1 + Revision(ranges.count) }
 
     /// Appends entries.
     ///
@@ -137,11 +136,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     }
 
     /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.
-    var isNamed: Bool {
-        var status = stat()
-        guard let own = try? file.status(), stat(path, &status) == 0 else { return false }
-        return own.st_ino == status.st_ino && own.st_dev == status.st_dev
-    }
+    var isNamed: Bool { file.isNamed(path) }
 
     /// Whether no other program has changed the file's size, so that the positions of its entries are known.
     var isWhole: Bool {
@@ -165,141 +160,124 @@ package final class ChangeLogFile: @unchecked Sendable {
     struct Contents {
         let epoch: Epoch
         let identity: LogIdentity
+        /// The old version, if there is one.
+        let old: ChangeLogFile?
+        /// Whether no other program has changed the size of the old version.
+        let isWhole: Bool
+        /// The size of the old version, after which its later entries begin.
+        let end: Int
         /// The revision of the first record.
         private(set) var first: Revision
         /// The records of the old version to copy without decoding them.
-        var copied: ArraySlice<Range<Int>> = []
+        private(set) var copied: ArraySlice<Range<Int>> = []
         /// The records that only the old version has.
-        var lost: ArraySlice<Range<Int>> = []
+        private(set) var lost: ArraySlice<Range<Int>> = []
         /// Whether those directly precede the first record.
-        var isLostAdjacent = false
+        private(set) var isLostAdjacent = false
         /// The records after those that are copied.
-        var records: [LogRecord]
-        let marks: [FileMark]
-        let groups: [FileMarkGroup]
+        private(set) var records: [LogRecord]
+        let marks: [LogEntry]
         /// The revision of the last record.
         let head: Revision
-        /// The size of the old version, after which its later entries begin.
-        var end = 0
 
+        /// Determines the contents of a new version.
+        ///
+        /// - Parameters:
+        ///   - log: The log.
+        ///   - marks: The marks of the domains' files.
+        ///   - identity: The identity of the log; by default, that of the old version.
+        ///   - old: The old version.
+        ///   - copies: Whether records may be copied as they are; to encode tens of thousands of records takes a while.
         init(
-            of log: ChangeLog, _ marks: [FileMark], _ groups: [FileMarkGroup],
-            _ identity: LogIdentity = LogIdentity()
+            of log: ChangeLog, _ marks: [LogEntry], _ identity: LogIdentity? = nil, replacing old: ChangeLogFile? = nil,
+            copies: Bool = true
         ) {
-            (epoch, first, head, self.identity) = (log.epoch, log.oldest, log.head, identity)
-            (self.marks, self.groups) = (marks, groups)
+            (epoch, first, head, self.marks, self.old) = (log.epoch, log.oldest, log.head, marks, old)
+            self.identity = identity ?? old?.identity ?? LogIdentity()
             records = log.records(after: log.oldest - 1) ?? []
+            (isWhole, end) = (old?.isWhole ?? true, old?.size ?? 0)
+            guard let old, isWhole, first >= old.first else { return }
+            let count = Int(min(first - old.first, Revision(old.ranges.count)))
+            lost = old.ranges[..<count]
+            isLostAdjacent = old.first + Revision(count) == first
+            if copies, count < old.ranges.count {
+                copied = old.ranges[count...]
+                records.removeFirst(min(copied.count, records.count))
+            }
         }
 
         /// Copies the records that would otherwise be lost, too; requires that they are adjacent.
-        mutating func keepLost() {
+        mutating func copyLost() {
             first -= Revision(lost.count)
             (copied, lost) = (lost + copied, [])
         }
     }
 
-    /// Returns the contents of a new version.
+    /// Reads encoded records, skipping the entries between them, and passes them on a part at a time.
     ///
-    /// - Parameters:
-    ///   - log: The log.
-    ///   - marks: The marks of files.
-    ///   - groups: The marks of further files.
-    ///   - copies: Whether records may be copied as they are; to encode tens of thousands of records takes a while.
-    /// - Returns: The contents.
-    func contents(
-        log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], copies: Bool = true
-    ) -> Contents {
-        var contents = Contents(of: log, marks, groups, identity)
-        contents.end = size
-        guard isWhole, contents.first >= first else { return contents }
-        let count = Int(min(contents.first - first, Revision(ranges.count)))
-        contents.lost = ranges[..<count]
-        contents.isLostAdjacent = first + Revision(count) == contents.first
-        if copies, count < ranges.count {
-            contents.copied = ranges[count...]
-            contents.records.removeFirst(min(contents.copied.count, contents.records.count))
-        }
-        return contents
-    }
-
-    /// A reader of a file's records, which another thread may use while the file is written or replaced.
-    final class RecordReader: Sendable {
-        private let file: FileDescriptor
-
-        fileprivate init(_ file: consuming FileDescriptor) { self.file = file }
-
-        /// Reads encoded records, skipping the entries between them, and passes them on a part at a time.
-        func read(
-            _ ranges: ArraySlice<Range<Int>>, _ body: (_ records: [UInt8]) throws(SystemCall.Failure) -> Void
-        ) throws(SystemCall.Failure) {
-            var next = ranges.startIndex
-            while next < ranges.endIndex {
-                // Records that follow each other are read together.
-                var part = ranges[next]
+    /// Another thread may do this while the file is written or replaced.
+    func read(
+        _ ranges: ArraySlice<Range<Int>>, _ body: (_ records: [UInt8]) throws(SystemCall.Failure) -> Void
+    ) throws(SystemCall.Failure) {
+        var next = ranges.startIndex
+        while next < ranges.endIndex {
+            // Records that follow each other are read together.
+            var part = ranges[next]
+            next += 1
+            while next < ranges.endIndex, ranges[next].lowerBound == part.upperBound,
+                part.count < LogEntryReader.portion
+            {
+                part = part.lowerBound..<ranges[next].upperBound
                 next += 1
-                while next < ranges.endIndex, ranges[next].lowerBound == part.upperBound,
-                    part.count < LogEntryReader.portion
-                {
-                    part = part.lowerBound..<ranges[next].upperBound
-                    next += 1
-                }
-                let bytes = try file.read(upTo: part.count, from: part.lowerBound)
-                guard bytes.count == part.count else { throw SystemCall.Failure(number: EIO) }
-                try body(bytes)
             }
+            try body(bytes(part))
         }
     }
 
-    /// Returns a reader of the records.
-    func reader() throws(SystemCall.Failure) -> RecordReader { RecordReader(try file.duplicate()) }
+    private func bytes(_ range: Range<Int>) throws(SystemCall.Failure) -> [UInt8] {
+        let bytes = try file.read(upTo: range.count, from: range.lowerBound)
+        guard bytes.count == range.count else { throw SystemCall.Failure(number: EIO) }
+        return bytes
+    }
 
     /// Writes a new version beside the file.
     ///
     /// - Parameters:
     ///   - contents: The contents of the version.
-    ///   - records: A reader of the old version, for the records to copy.
     ///   - path: The path at which the version will be published.
     ///   - sizeLimit: The size limit, which is raised to twice the version's size.
     ///   - exclusions: The keys to leave out of the records that are encoded.
-    /// - Throws: The failure of the system call; the version is then removed.
+    /// - Throws: The failure of the system call.
     init(
-        drafting contents: Contents, copyingWith records: RecordReader? = nil, for path: String, sizeLimit: Int,
-        _ exclusions: HistoryExclusions
+        drafting contents: Contents, for path: String, sizeLimit: Int, _ exclusions: HistoryExclusions
     ) throws(SystemCall.Failure) {
         let temporary = Path.unused("\(path)\(Self.draftSuffix)")
         (self.path, first, self.sizeLimit, self.exclusions) = (temporary, contents.first, sizeLimit, exclusions)
         firstSizeLimit = sizeLimit
-        file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
         (size, identity) = (ChangeLogHeader.size, contents.identity)
-        var position = ChangeLogHeader.size
+        file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
+        isDraft = true
+        identity.file = try LogIdentity.file(file)
+        try file.write(ChangeLogHeader(epoch: contents.epoch, start: contents.first - 1).encoded)
+        try contents.old?.read(contents.copied) { records throws(SystemCall.Failure) in try file.write(records) }
         for range in contents.copied {
-            ranges.append(position..<position + range.count)
-            position += range.count
+            ranges.append(size..<size + range.count)
+            size += range.count
         }
-        do throws(SystemCall.Failure) {
-            identity.file = try LogIdentity.file(file)
-            try file.write(ChangeLogHeader(epoch: contents.epoch, start: contents.first - 1).encoded)
-            try records?.read(contents.copied) { records throws(SystemCall.Failure) in
-                try file.write(records)
-                size += records.count
-            }
-            try append(
-                contents.records.map { .record($0) } + contents.marks.map { .mark($0) }
-                    + contents.groups.map { .marks($0) } + [.identity(identity)])
-        } catch {
-            unlink(temporary)
-            throw error
-        }
+        try append(contents.records.map { .record($0) } + contents.marks + [.identity(identity)])
         self.sizeLimit = max(sizeLimit, size * 2)
         firstSizeLimit = self.sizeLimit
+    }
+
+    deinit {
+        if isDraft { unlink(path) }
     }
 
     private static let draftSuffix = ".new-"
 
     /// Copies the entries that were appended to the old version after its contents were determined.
     func copyEntries(of old: ChangeLogFile, after end: Int) throws(SystemCall.Failure) {
-        let bytes = try old.file.read(upTo: old.size - end, from: end)
-        guard bytes.count == old.size - end else { throw SystemCall.Failure(number: EIO) }
+        let bytes = try old.bytes(end..<old.size)
         try file.write(bytes)
         for range in old.ranges.reversed().prefix(while: { $0.lowerBound >= end }).reversed() {
             ranges.append((range.lowerBound - end + size)..<(range.upperBound - end + size))
@@ -309,20 +287,12 @@ package final class ChangeLogFile: @unchecked Sendable {
 
     /// Moves the version to the path of the file, which it replaces.
     func publish(at path: String) throws(SystemCall.Failure) {
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { rename(self.path, path) }
-        } catch {
-            discard()
-            throw error
-        }
-        self.path = path
+        try SystemCall.run { rename(self.path, path) }
+        (self.path, isDraft) = (path, false)
     }
 
     /// Waits until the version is on the disk, so that it doesn't replace a durable file with less.
     func synchronize() throws(SystemCall.Failure) { try file.synchronize() }
-
-    /// Removes a version that can't be completed.
-    func discard() { unlink(path) }
 
     /// Removes incomplete versions of the file that a crash left behind.
     package static func removeLeftovers(of path: String) {

@@ -19,7 +19,7 @@ struct ChangeLogHeader {
     var epoch: Epoch
     /// The revision before the first record.
     var start: Revision
-    var boot = ChangeLogFile.boot
+    var boot = RecoveredLog.boot
 
     /// Creates a header.
     init(epoch: Epoch, start: Revision) {

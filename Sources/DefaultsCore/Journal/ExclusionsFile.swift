@@ -9,10 +9,9 @@ import PropertyList
 package struct ExclusionsFile {
     struct Contents: Equatable {
         var exclusions: HistoryExclusions
-        /// Whether neither the log nor the archive has values of these keys.
-        var areApplied: Bool
-        /// The random number that the archive got when they were removed (`HistoryArchive.redaction`).
-        var redaction: UInt64 = 0
+        /// The random number that the archive got when values of these keys were removed from it
+        /// (`HistoryArchive.redaction`), or 0; `nil` if the log or the archive may still have such values.
+        var redaction: UInt64?
     }
 
     let path: String
@@ -33,55 +32,35 @@ package struct ExclusionsFile {
             let bytes = try? file.read(upTo: Int(status.st_size)),
             let value = try? PropertyListValue(parsing: bytes)
         else { return nil }
-        switch value {
         // Earlier versions wrote an array before they applied the exclusions, at every start.
-        case .array(let values): return Self.contents(values, areApplied: false)
-        case .dictionary(let entries):
-            guard case .array(let values)? = entries[Self.appliedKey] else { return nil }
-            var contents = Self.contents(values, areApplied: true)
-            if case .integer(let number)? = entries[Self.redactionKey] {
-                contents?.redaction = UInt64(clamping: number)
-            }
-            return contents
-        default: return nil
+        var (values, redaction): (PropertyListValue?, UInt64?) = (value, nil)
+        if case .dictionary(let entries) = value {
+            (values, redaction) = (entries[Self.appliedKey], 0)
+            if case .integer(let number)? = entries[Self.redactionKey] { redaction = UInt64(clamping: number) }
         }
+        guard case .array(let elements)? = values else { return nil }
+        let texts = elements.compactMap(\.text)
+        return texts.count == elements.count
+            ? Contents(exclusions: HistoryExclusions(texts), redaction: redaction) : nil
     }
 
-    private static func contents(_ values: [PropertyListValue], areApplied: Bool) -> Contents? {
-        let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
-        return texts.count == values.count
-            ? Contents(exclusions: HistoryExclusions(texts), areApplied: areApplied) : nil
-    }
-
-    /// Makes the exclusions durable.
+    /// Makes the exclusions durable; unknown ones leave the file as it is.
     ///
     /// Waits for the disk. If it fails, none are known, rather than former ones.
     ///
     /// - Parameters:
-    ///   - exclusions: The exclusions. Unknown ones leave the file as it is.
-    ///   - areApplied: Whether neither the log nor the archive has values of these keys.
-    ///   - redaction: The random number that the archive got when they were removed.
+    ///   - new: The exclusions.
     ///   - mayBeMissing: Whether no file is created for exclusions of no key.
-    func write(
-        _ exclusions: HistoryExclusions, areApplied: Bool, _ redaction: UInt64 = 0, mayBeMissing: Bool = false
-    ) {
+    func write(_ new: Contents, mayBeMissing: Bool = false) {
         let known = contents
-        let new = Contents(exclusions: exclusions, areApplied: areApplied, redaction: areApplied ? redaction : 0)
-        if exclusions.areUnknown || known == new || known == nil && exclusions.isEmpty && mayBeMissing {
+        if new.exclusions.areUnknown || known == new || known == nil && new.exclusions.isEmpty && mayBeMissing {
             return
         }
-        let temporary = "\(path).new"
-        unlink(temporary)
+        let texts = PropertyListValue.array(new.exclusions.texts.map { .string($0) })
+        let applied = new.redaction.map { [Self.appliedKey: texts, Self.redactionKey: .number($0)] as DomainValues }
         do {
-            let texts = PropertyListValue.array(exclusions.texts.map { .string($0) })
-            let applied: DomainValues = [Self.appliedKey: texts, Self.redactionKey: .number(new.redaction)]
-            let bytes = try (areApplied ? .dictionary(applied) : texts).write(as: .xml)
-            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            try file.write(bytes)
-            try file.synchronize()
-            try SystemCall.run { rename(temporary, path) }
+            try HistoryArchive.replace(path, with: (applied.map { .dictionary($0) } ?? texts).write(as: .xml))
         } catch {
-            unlink(temporary)
             forget()
         }
     }

@@ -58,7 +58,7 @@ package struct HistoryArchive: Sendable {
     mutating func recordLoss(through revision: Revision) throws(SystemCall.Failure) {
         try check()
         if let file = try HistoryFile(reading: path), !file.bytes.isEmpty {
-            try replace(with: file.bytes(withLossThrough: revision))
+            try Self.replace(path, with: file.bytes(withLossThrough: revision))
         } else {
             var thinned = ThinnedChanges()
             thinned.add(revision)
@@ -75,19 +75,16 @@ package struct HistoryArchive: Sendable {
 
     /// The random number of the last removal of excluded keys from the file; 0 if it isn't known, `nil` without a file.
     var redaction: UInt64? {
-        do {
+        do throws(SystemCall.Failure) {
             let bytes = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).read(upTo: 4_096)
-            guard let range = LogEntry.payload(in: bytes, at: Self.magic.count),
-                let payload = LogEntry.intactPayload(range, in: bytes)
+            var reader = LogEntryReader(bytes, from: Self.magic.count)
+            // Without the number, the file is searched for excluded keys again.
+            guard case .entry(let entry)? = try reader.next(),
+                case .thinned(let fields)? = LogEntry(decoding: entry.payload)
             else { return 0 }
-            var thinned = ThinnedChanges()
-            _ = try thinned.add(Fields(PropertyListValue(parsing: payload), of: "An entry"))
-            return thinned.redaction
-        } catch let failure as SystemCall.Failure where failure.number == ENOENT {
-            return nil
+            return (try? fields.unsigned("redaction")) ?? 0
         } catch {
-            // The file is searched for excluded keys again.
-            return 0
+            return error.number == ENOENT ? nil : 0
         }
     }
 
@@ -116,7 +113,7 @@ package struct HistoryArchive: Sendable {
         if let redaction { file.thinned.redaction = redaction }
         let kept = thinning.thin(file, without: exclusions, now: now)
         thinnedSize = kept.count
-        if kept != file.bytes { try replace(with: kept) }
+        if kept != file.bytes { try Self.replace(path, with: kept) }
     }
 
     /// Repairs a damaged file before it is first used.
@@ -132,7 +129,7 @@ package struct HistoryArchive: Sendable {
     private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path) else { return }
         if contents.isDamaged {
-            try replace(with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
+            try Self.replace(path, with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
         } else if contents.end < contents.bytes.count {
             let file = try FileDescriptor(opening: path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
             try SystemCall.run { ftruncate(file.number, off_t(contents.end)) }
@@ -140,13 +137,10 @@ package struct HistoryArchive: Sendable {
         }
     }
 
-    /// Replaces the file with a version that is durable.
-    ///
-    /// - Parameters:
-    ///   - bytes: The new contents.
-    ///   - copy: The path to which the file is moved; `nil` if it isn't kept.
-    /// - Throws: The failure of the system call.
-    private func replace(with bytes: [UInt8], movingTo copy: String? = nil) throws(SystemCall.Failure) {
+    /// Replaces a file with a version that is durable; moves the old one to another path, if there is one.
+    static func replace(
+        _ path: String, with bytes: [UInt8], movingTo copy: String? = nil
+    ) throws(SystemCall.Failure) {
         let temporary = "\(path).new"
         unlink(temporary)
         do throws(SystemCall.Failure) {

@@ -1,6 +1,6 @@
 import Linux
 
-/// A reader of the entries in a change log file, which holds only a part of the file in memory.
+/// A reader of the entries in a change log file, of which it holds only a part in memory, or in an archive.
 struct LogEntryReader: ~Copyable {
     enum Item {
         case entry(Entry)
@@ -16,10 +16,11 @@ struct LogEntryReader: ~Copyable {
         let range: Range<Int>
     }
 
-    private let file: FileDescriptor
+    /// The file; `nil` if all of it is in the buffer.
+    private let file: FileDescriptor?
     private let size: Int
     /// The position of the next entry.
-    private var position: Int
+    private(set) var position: Int
     private var buffer: [UInt8] = []
     private var bufferStart = 0
     /// The number of bytes that may still be hashed in the search for an intact entry behind damage.
@@ -34,9 +35,15 @@ struct LogEntryReader: ~Copyable {
     ///   - file: The file, opened for reading.
     ///   - size: The size of the file; what is appended later isn't read.
     ///   - position: The position of the first entry.
-    init(_ file: consuming FileDescriptor, size: Int, from position: Int) {
+    init(_ file: consuming FileDescriptor?, size: Int, from position: Int) {
         self.file = file
         (self.size, self.position) = (size, position)
+    }
+
+    /// Creates a reader of bytes.
+    init(_ bytes: [UInt8], from position: Int) {
+        self.init(nil, size: bytes.count, from: position)
+        buffer = bytes
     }
 
     /// Reads the next entry; returns `nil` if no intact entry follows.
@@ -53,6 +60,14 @@ struct LogEntryReader: ~Copyable {
 
     /// Moves on to the next intact entry, which may begin at any byte if a length is damaged.
     private mutating func findEntry() throws(SystemCall.Failure) -> Bool {
+        // A damaged payload may hold bytes that look like an entry.
+        if try load(position, LogEntry.prefixSize) {
+            let next = position + LogEntry.prefixSize + Int(Frame.length(buffer, at: position - bufferStart))
+            if try entry(at: next) != nil {
+                position = next
+                return true
+            }
+        }
         var candidate = position + 1
         while candidate + LogEntry.prefixSize + LogEntry.magic.count <= size {
             let start = candidate + LogEntry.prefixSize
@@ -76,7 +91,7 @@ struct LogEntryReader: ~Copyable {
         guard try load(position, LogEntry.prefixSize) else { return nil }
         let length = Int(Frame.length(buffer, at: position - bufferStart))
         let range = position..<position + LogEntry.prefixSize + length
-        guard range.upperBound <= size, try load(position, range.count) else { return nil }
+        guard length > 0, range.upperBound <= size, try load(position, range.count) else { return nil }
         let payload = buffer[(range.upperBound - length - bufferStart)..<(range.upperBound - bufferStart)]
         let hash = ContentHash(value: Frame.number(buffer, at: position + 4 - bufferStart))
         return ContentHash(payload) == hash ? Entry(payload: payload, hash: hash, range: range) : nil
@@ -86,7 +101,7 @@ struct LogEntryReader: ~Copyable {
     private mutating func load(_ position: Int, _ count: Int) throws(SystemCall.Failure) -> Bool {
         if position >= bufferStart, position + count <= bufferStart + buffer.count { return true }
         guard position + count <= size else { return false }
-        buffer = try file.read(upTo: min(max(count, Self.portion), size - position), from: position)
+        buffer = try file?.read(upTo: min(max(count, Self.portion), size - position), from: position) ?? []
         bufferStart = position
         return buffer.count >= count
     }

@@ -1,3 +1,4 @@
+import Glibc
 package import Linux
 
 /// The paths of the files in which the agent of a directory keeps its change log and the archive of older records.
@@ -36,6 +37,13 @@ package struct LogLocation: Hashable, Sendable {
         (self.log, former) = (log, nil)
     }
 
+    /// Removes the files in the fallback, whose contents are in the usual place now.
+    package func removeFallback() {
+        guard let fallback else { return }
+        unlink(fallback.log)
+        unlink(fallback.archive)
+    }
+
     private static func stateHome(_ environment: Environment) -> String? {
         if let given = environment["XDG_STATE_HOME"], Path.isAbsolute(given) { return given }
         return environment.home.map { "\($0)/.local/state" }
@@ -44,5 +52,25 @@ package struct LogLocation: Hashable, Sendable {
     /// Creates the directory of the files, accessible only to the user.
     ///
     /// - Throws: The failure of the system call, or `EPERM` if the directory belongs to another user.
-    package func makeDirectory() throws(SystemCall.Failure) { try LogLock.makeDirectory(forLog: log) }
+    package func makeDirectory() throws(SystemCall.Failure) {
+        let path = Path.directory(of: log)
+        var missing = [path]
+        while let next = missing.last, access(next, F_OK) != 0, next != "/" { missing.append(Path.directory(of: next)) }
+        guard missing.count == 1 && access(path, F_OK) == 0 || NewFile.willBeOwn(path) else {
+            throw SystemCall.Failure(number: EPERM)
+        }
+        for path in missing.reversed() { try NewFile.makeDirectory(path) }
+        var status = stat()
+        try SystemCall.run { stat(path, &status) }
+        guard status.st_uid == geteuid() else { throw SystemCall.Failure(number: EPERM) }
+    }
+
+    /// Tries to get the exclusive right to write the files, whose directory must exist.
+    ///
+    /// Agents that don't see each other's claims may have the same state directory, as in two containers. Without this
+    /// lock, their histories would be mixed, and one of them lost.
+    ///
+    /// - Returns: The lock; `nil` if another agent has it.
+    /// - Throws: The failure of the system call.
+    package func lock() throws(SystemCall.Failure) -> LockFile? { try LockFile.attempt(at: "\(log).lock") }
 }

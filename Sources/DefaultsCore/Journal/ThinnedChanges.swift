@@ -65,7 +65,7 @@ package struct ThinnedChanges: Hashable, Sendable {
 // The entries with which an archive begins.
 
 extension ThinnedChanges {
-    private static let type = "thinned"
+    static let type = "thinned"
 
     /// Returns the encoded entries, one for each domain, joining keys and domains if they exceed a size in bytes.
     mutating func encode(within limit: Int) -> [UInt8] {
@@ -84,7 +84,7 @@ extension ThinnedChanges {
         }
         var fields: DomainValues = ["type": .string(Self.type), "others": .number(elsewhere)]
         if redaction != 0 { fields["redaction"] = .number(redaction) }
-        let rest = elsewhere == 0 && redaction == 0 ? [] : LogEntry.encode(fields)
+        let rest = elsewhere == 0 && redaction == 0 ? [] : LogEntry.thinned(Fields(fields)).encoded
         return rest + entries.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 
@@ -93,22 +93,20 @@ extension ThinnedChanges {
         fields["type"] = .string(type)
         fields["keys"] = .dictionary(keys.newest.mapValues { .number($0) })
         if keys.others > 0 { fields["others"] = .number(keys.others) }
-        return LogEntry.encode(fields)
+        return LogEntry.thinned(Fields(fields)).encoded
     }
 
-    /// Adds the changes in an entry; returns false if it is another one.
-    mutating func add(_ entry: Fields) throws(DefaultsError) -> Bool {
-        guard entry.values["type"] == .string(Self.type) else { return false }
+    /// Adds the changes in an entry.
+    mutating func add(_ entry: Fields) throws(DefaultsError) {
         let others = entry.values["others"] == nil ? 0 : try entry.unsigned("others")
-        if entry.values["domain"] == nil {
+        guard entry.values["domain"] != nil else {
             add(others)
             if entry.values["redaction"] != nil { redaction = try entry.unsigned("redaction") }
-            return true
+            return
         }
         let domain = try entry.domain()
         let keys = Fields(try entry.dictionary("keys"))
         for key in keys.values.keys { add(try keys.unsigned(key), of: key, in: domain) }
         domains[domain, default: Keys()].others = max(others, domains[domain]?.others ?? 0)
-        return true
     }
 }

@@ -177,7 +177,7 @@ extension Store {
     private func withdrawSave(of domain: Domain) {
         transition { state in
             state.domains[domain]?.intent = nil
-            state.note(domain)
+            state.recordMarks(of: domain)
             return ((), [])
         }
     }

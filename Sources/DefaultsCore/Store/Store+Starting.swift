@@ -12,7 +12,7 @@ extension Store {
     /// - Parameter recovered: The contents of the earlier agent's log, with which the store's own log was created.
     /// - Returns: The files to read again.
     /// - Throws: `directory` if the directory is missing or can't be read.
-    package func start(resuming recovered: ChangeLogFile.Recovered?) throws(DefaultsError) -> ReloadOutcome {
+    package func start(resuming recovered: RecoveredLog?) throws(DefaultsError) -> ReloadOutcome {
         let (own, problem) = try directory.visibleDomains()
         followDirectory()
         let domains = own + system.domains()
@@ -43,7 +43,7 @@ extension Store {
 
     /// Compares the files with the versions in an earlier agent's log.
     private func resume(
-        _ recovered: ChangeLogFile.Recovered, _ domains: [Domain], _ outcome: inout ReloadOutcome
+        _ recovered: RecoveredLog, _ domains: [Domain], _ outcome: inout ReloadOutcome
     ) {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
         let oldest = recovered.records.first?.revision ?? recovered.head + 1

@@ -10,8 +10,8 @@ package import PropertyList
 /// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
 /// called from any thread; those that wait for the disk say so.
 ///
-/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`; only the first two may be held
-/// while the observer is called. `archive` comes before `logFile`, and isn't held together with the first two.
+/// The lock order is `saving`, then one of `fileLocks`, then the journal's `logFile`, then `state`; only the first two
+/// may be held while the observer is called. The journal's `archive` isn't held together with them.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
@@ -40,14 +40,8 @@ package final class Store: Sendable {
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
     let state: ForkSafeMutex<StoreState>
-    /// The lock for the log file, if the log has one.
-    ///
-    /// Held while the file is written, so that entries reach it in order.
-    let logFile = ForkSafeMutex(LogFileState())
-    /// The archive for the records that the log file loses, if there is one.
-    ///
-    /// Held during I/O, for up to a few seconds, so only threads that may wait for the disk acquire it.
-    let archive = ForkSafeMutex<HistoryArchive?>(nil)
+    /// The log on disk; `nil` for a log that is only in memory.
+    package let journal: Journal?
     /// The object that is notified of records and of edits to save.
     ///
     /// Set once, before several threads use the store.
@@ -96,66 +90,22 @@ package final class Store: Sendable {
         var isGone = false
     }
 
-    /// The state of the log file.
-    struct LogFileState: Sendable {
-        var file: ChangeLogFile?
-        /// The file's path and maximum size, once `keepLog` has set them.
-        var location: (path: String, sizeLimit: Int)?
-        /// The lock of the log, if other agents might use the same files.
-        var lock: LogLock?
-        /// The path of the archive, if there is one.
-        var archivePath: String?
-        /// The paths of the fallback's files, of which damaged copies may be left.
-        var fallbackPaths: [String?] = []
-        /// The reason why records aren't being moved to the archive; they stay in the file.
-        var archiveProblem: DefaultsError?
-        /// The keys whose values are kept neither in the file nor in the archive.
-        var exclusions = HistoryExclusions()
-        /// Whether the file or the archive may have values of excluded keys.
-        var mustRedact = false
-        /// The random number of the last removal of such values from the archive; 0 if there was none.
-        var redaction: UInt64 = 0
-        /// The reason why the log isn't being written to the file.
-        var problem: DefaultsError?
-        /// Whether the observer has been asked to maintain the history.
-        var isMaintenanceRequested = false
-        /// Whether the loss of the file has been reported.
-        var isLossReported = false
-
-        /// Whether entries are written to the file.
-        var isWriting: Bool { file != nil && problem == nil }
-
-        /// Whether the file and its lock are where a later agent looks for them, and the file is whole.
-        var isInPlace: Bool { file.map { $0.isNamed && $0.isWhole } != false && lock?.isCurrent != false }
-
-        /// Whether a new version of the file must be written.
-        var needsNewVersion: Bool {
-            location != nil && (problem != nil || mustRedact || file?.isOversized == true || !isInPlace)
-        }
-
-        /// Returns whether the observer must be asked to maintain the history.
-        mutating func requestsMaintenance() -> Bool {
-            guard !isMaintenanceRequested, problem == nil, file?.isOversized == true else { return false }
-            isMaintenanceRequested = true
-            return true
-        }
-    }
-
     private struct WeakObserver {
         weak var object: (any StoreObserver)?
     }
 
-    /// Creates a store that keeps its log only in memory, until `keepLog` names a file.
+    /// Creates a store, whose journal begins with `beginJournal`.
     package init(
         directory: PreferencesDirectory, system: SystemDirectories = .none,
         limits: PropertyListLimits = PropertyListLimits.domainFile, log: ChangeLog = ChangeLog(),
-        lifetime: StoreLifetime = .resident, replacesDamagedFiles: Bool = true
+        journal: Journal? = nil, lifetime: StoreLifetime = .resident, replacesDamagedFiles: Bool = true
     ) {
         self.directory = directory
         self.system = system.excluding(directory)
         self.limits = limits
         self.lifetime = lifetime
         self.replacesDamagedFiles = replacesDamagedFiles
+        self.journal = journal
         self.state = ForkSafeMutex(StoreState(log: log))
     }
 
@@ -185,12 +135,12 @@ package final class Store: Sendable {
         }
     }
 
-    /// Reports that the log file can't be written anymore.
-    func reportLostLog(_ error: DefaultsError) {
-        observer.withLock { $0.object }?.storeLostLog(error)
+    /// Reports that the log file can't be written anymore, if there is a reason.
+    func reportLostLog(_ error: DefaultsError?) {
+        if let error { observer.withLock { $0.object }?.storeLostLog(error) }
     }
 
-    /// Requests a call of `maintainHistory`.
+    /// Requests a call of `maintainJournal`.
     func requestMaintenance() {
         observer.withLock { $0.object }?.storeNeedsMaintenance()
     }

@@ -9,9 +9,9 @@ package protocol StoreObserver: AnyObject, Sendable {
     func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
     /// Handles a domain's problem, or its recovery; each is reported once.
     func storeReported(_ event: LogRecord.Event)
-    /// Handles a failure to write the change log file, which isn't written until `Store.maintainHistory` succeeds.
+    /// Handles a failure to write the change log file, which isn't written until `Store.maintainJournal` succeeds.
     func storeLostLog(_ error: DefaultsError)
-    /// Requests that `Store.maintainHistory` be called soon, on a thread that may wait for the disk.
+    /// Requests that `Store.maintainJournal` be called soon, on a thread that may wait for the disk.
     func storeNeedsMaintenance()
     /// Handles a new backup copy, given by its path, of contents that couldn't be merged or will be replaced.
     func storeKeptCopy(_ copy: String)

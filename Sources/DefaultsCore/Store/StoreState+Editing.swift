@@ -29,7 +29,7 @@ extension StoreState {
         let actions = publish(.change(changeSet), at: now)
         // The log's file must know every domain, even one without a file, and which edits were made while a file was
         // missing.
-        if isNew || domains[request.domain]?.missingSince != nil { note(request.domain) }
+        if isNew || domains[request.domain]?.missingSince != nil { recordMarks(of: request.domain) }
         return (log.head, actions + [.save(request.domain, .delayed)])
     }
 
@@ -52,7 +52,7 @@ extension StoreState {
                 value: request.values[key] ?? nil, time: min(request.time, now), writer: request.writer,
                 sequence: lastSequence)
         }
-        note(request.domain)
+        recordMarks(of: request.domain)
         return [.save(request.domain, .delayed)]
     }
 

@@ -36,7 +36,7 @@ extension StoreState {
         let hasFailed = domains[domain]?.intent != nil
         domains[domain]?.setFile(version)
         // The next agent must not take another file with these bytes for a change made after the announced save.
-        if hasFailed { note(domain) }
+        if hasFailed { recordMarks(of: domain) }
         // The obstacle to saving is gone.
         return isMended ? [.save(domain, .immediate)] : []
     }
@@ -72,14 +72,14 @@ extension StoreState {
         state.merge = Merge(base: contents.stored, baseTime: contents.time)
         (state.file, state.format) = (contents.version, contents.format)
         domains[domain] = state
-        note(domain)
+        recordMarks(of: domain)
     }
 
     /// Adds a domain that nothing is known about but its file's contents; fails if there is more to know.
     mutating func addAtRest(_ domain: Domain, _ contents: FileContents) -> Bool {
         guard domains[domain] == nil, let domainAtRest = DomainAtRest(contents) else { return false }
         domains.add(domainAtRest, as: domain)
-        note(domain)
+        recordMarks(of: domain)
         return true
     }
 
@@ -95,7 +95,7 @@ extension StoreState {
         if damage.isText, domains[domain]?.format == .binary { domains[domain]?.format = .xml }
         // These bytes have already been reported, even if the file's times or mode have changed.
         if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
-        note(domain)
+        recordMarks(of: domain)
         return actions + publish(.damaged(domain, reason: damage.error.description), at: now)
     }
 
@@ -120,7 +120,7 @@ extension StoreState {
     /// Sets the time at which a domain's file went missing, which the marks of unsaved edits mention.
     private mutating func setMissing(_ domain: Domain, since time: Timestamp?) {
         domains[domain]?.missingSince = time
-        if domains[domain]?.merge.pending.isEmpty == false { note(domain) }
+        if domains[domain]?.merge.pending.isEmpty == false { recordMarks(of: domain) }
     }
 
     /// Records that a domain's file is inaccessible because its directory is.

@@ -62,7 +62,7 @@ extension StoreState {
         let hasUnsavedEdits = recovery.complete(&domains[domain])
         if !recovery.isExplained { actions += publish(.unknown(domain), at: now) }
         if hasUnsavedEdits {
-            note(domain)
+            recordMarks(of: domain)
             // Leave a file that can't be used alone until it is repaired, or the domain is edited again.
             if recovery.isReadable { actions.append(.save(domain, .immediate)) }
         }

@@ -36,7 +36,7 @@ extension StoreState {
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
         if plan.excess == nil { domains[domain]?.failure = nil }
-        note(domain)
+        recordMarks(of: domain)
         let recovery = reportRecovery(of: domain, at: now)
         return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
     }
@@ -53,7 +53,7 @@ extension StoreState {
         guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
         domains[domain]?.failure = error
         domains[domain]?.isTroubled = true
-        note(domain)
+        recordMarks(of: domain)
         return publish(.unsaved(domain, reason: error.description), at: now)
     }
 
@@ -63,7 +63,7 @@ extension StoreState {
             return []
         }
         domains[domain]?.isTroubled = false
-        note(domain)
+        recordMarks(of: domain)
         return publish(.recovered(domain), at: now)
     }
 }

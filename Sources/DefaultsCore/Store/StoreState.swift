@@ -2,7 +2,7 @@
 ///
 /// Pure: no I/O, no clock, no lock. Each transition returns the actions that it requires, and `Store` performs them
 /// afterwards.
-struct StoreState {
+struct StoreState: LoggedState {
     var domains = DomainTable()
     var log: ChangeLog
     /// The entries that the log file lacks, in order; `nil` if the log has no file.
@@ -45,13 +45,13 @@ struct StoreState {
         let changeSet = ChangeSet(
             domain: domain, source: source, changes: result.changes, overruled: result.overruled)
         var actions = changeSet.isEmpty ? [] : publish(.change(changeSet), at: now)
-        note(domain)
+        recordMarks(of: domain)
         if domains[domain]?.merge.pending.isEmpty == false { actions.append(.save(domain, .immediate)) }
         return actions
     }
 
     /// Adds the current marks of a domain's file to the outbox.
-    mutating func note(_ domain: Domain) {
+    mutating func recordMarks(of domain: Domain) {
         guard outbox != nil else { return }
         let marks = domains[domain].map { self.marks(of: domain, in: $0) } ?? []
         outbox?.append(contentsOf: marks.map { .mark($0) })
@@ -67,33 +67,27 @@ struct StoreState {
 
     // MARK: Marks
 
-    /// Returns the marks of displaced files, followed by those of each domain's file that isn't in `markGroups()`.
-    func marks() -> [FileMark] {
-        replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.inUse.flatMap(marks)
-            + domains.hashesAtRest.lazy.filter { !$0.0.isUsual }.map(mark)
+    /// Returns the marks of displaced files, followed by those of each domain's file.
+    func marks() -> [LogEntry] {
+        replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } }.map { .mark($0) } + marks { _ in true }
     }
 
-    /// Returns entries with the marks of domains' files that an earlier agent's log file lacks.
+    /// Returns the marks of domains' files that an earlier agent's log file lacks.
     ///
     /// What has just been read from a file must not be appended to it again, or it grows with every start.
-    func marks(lackedBy earlier: ChangeLogFile.Recovered, _ published: [LogRecord]) -> [LogEntry] {
+    func marks(lackedBy earlier: RecoveredLog, _ published: [LogRecord]) -> [LogEntry] {
         var last: [Domain: Revision] = [:]
         for records in [earlier.records, published] { for record in records { last[record.domain] = record.revision } }
-        func isLacked(_ mark: FileMark) -> Bool { !earlier.confirms(mark, last: last[mark.domain]) }
-        let atRest = domains.hashesAtRest.lazy.filter { isLacked(mark(of: $0, hash: $1)) }
-        let single = domains.inUse.flatMap(marks) + atRest.filter { !$0.0.isUsual }.map(mark)
-        return single.filter(isLacked).map { .mark($0) }
-            + FileMarkGroup.groups(of: atRest, revision: log.head).map { .marks($0) }
+        return marks { !earlier.confirms($0, last: last[$0.domain]) }
     }
 
-    /// Returns the mark of a domain at rest.
-    private func mark(of domain: Domain, hash: ContentHash) -> FileMark {
-        FileMark(domain: domain, hash: hash, revision: log.head)
-    }
-
-    /// Returns the marks of the files of domains at rest.
-    func markGroups() -> [FileMarkGroup] {
-        FileMarkGroup.groups(of: domains.hashesAtRest, revision: log.head)
+    private func marks(_ isWanted: (FileMark) -> Bool) -> [LogEntry] {
+        func mark(_ domain: Domain, _ hash: ContentHash) -> FileMark {
+            FileMark(domain: domain, hash: hash, revision: log.head)
+        }
+        let atRest = domains.hashesAtRest.filter { isWanted(mark($0, $1)) }
+        let others = domains.inUse.flatMap(marks).filter(isWanted) + atRest.filter { !$0.0.isUsual }.map(mark)
+        return others.map { .mark($0) } + FileMarkGroup.groups(of: atRest, revision: log.head).map { .marks($0) }
     }
 
     /// Forgets the marks of displaced files that no program can be writing to anymore.

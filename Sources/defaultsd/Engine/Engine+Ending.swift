@@ -13,7 +13,7 @@ extension Engine {
         // Changes that foreign writers made to displaced files are now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             let fate =
-                if store.logProblem != nil {
+                if store.journal?.problem != nil {
                     "and the change log can't be written, so they are lost if their programs have ended"
                 } else if store.hasEditsNotLogged(of: domain) {
                     "the change log keeps them for the next agent, except those with keys in HistoryExcludes, which "
@@ -27,7 +27,7 @@ extension Engine {
             _ = store.examineDisplaced()
             return store.displacedPaths
         }
-        await onDiskSaving { $0.closeLog() }
+        await onDiskSaving { $0.closeJournal() }
         for path in left {
             log.logger.notice(
                 "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")

@@ -15,7 +15,7 @@ extension Engine {
     func readDueEvents() {
         readEvents()
         checkClaims()
-        store.checkLog()
+        store.checkJournal()
     }
 
     /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.
@@ -95,7 +95,7 @@ extension Engine {
         // may cause it.
         if dirty.rescan != nil {
             for case .save(let domain) in schedule.failedItems { plan(.save(domain), in: .zero) }
-            plan(.keepLog, in: .zero)
+            plan(.maintainJournal, in: .zero)
         }
         for domain in domains(dirty.beingWritten) {
             plan(.reloadOpen(domain), in: .milliseconds(Int64(settings.holdDelay)))

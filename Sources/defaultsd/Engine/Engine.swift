@@ -60,7 +60,7 @@ actor Engine: Service {
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
     /// The time at which the change log file was last started.
-    private var logKeptAt = NIODeadline.now()
+    private var logBegunAt = NIODeadline.now()
     var loggedProblems = LoggedProblems()
     /// The reason why the agent can't restart yet as the installed version.
     var restartProblem: DefaultsError?
@@ -109,7 +109,7 @@ actor Engine: Service {
         store.observe(with: self)
         isSlow = Self.isSlow(store)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
-        if let problem = store.logProblem { storeLostLog(problem) }
+        if let problem = store.journal?.problem { storeLostLog(problem) }
         report(outcome.problem)
         reportSystemProblems()
         // The settings were read before the store was observed. Until their file can be read, they stay as they are.
@@ -119,7 +119,7 @@ actor Engine: Service {
         // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
         // The settings may have changed while no agent was running, and the last agent may have left a large log.
-        maintainHistory()
+        maintainJournal()
         // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
@@ -210,7 +210,7 @@ actor Engine: Service {
             case .save(let domain): start { await $0.saveIfDue(domain) }
             case .reloadAll: postpone(.init(isAll: true))
             case .readEvents: readDueEvents()
-            case .keepLog: if store.needsMaintenance { maintainHistory() }
+            case .maintainJournal: if store.journal?.needsMaintenance == true { maintainJournal() }
             case .examineDisplaced:
                 start { if await $0.examineDisplaced() { $0.fail(item) } else { $0.schedule.succeed(item) } }
             }
@@ -237,33 +237,33 @@ actor Engine: Service {
     }
 
     /// Maintains the files with the history on a separate thread, because it may take a few seconds.
-    private func maintainHistory() {
+    private func maintainJournal() {
         if case .running = maintenance {
             maintenance = .running(again: true)
             return
         }
         let (store, settings, eventLoop) = (store, settings, eventLoop)
-        let wasLost = store.logProblem != nil
+        let wasLost = store.journal?.problem != nil
         let isStarted = DetachedThread.start {
-            store.maintainHistory(settings.history)
+            store.maintainJournal(settings.history)
             // Thinning an archive takes several times its size.
             linux_release_freed_memory()
             eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
         }
-        if isStarted { maintenance = .running(again: false) } else { fail(.keepLog) }
+        if isStarted { maintenance = .running(again: false) } else { fail(.maintainJournal) }
     }
 
     private func finishMaintenance(wasLost: Bool) {
         let isDone = if case .running(again: true) = maintenance { false } else { true }
         maintenance = .idle
-        if store.needsMaintenance {
-            fail(.keepLog)
+        if store.journal?.needsMaintenance == true {
+            fail(.maintainJournal)
         } else if wasLost {
-            logKeptAt = .now()
+            logBegunAt = .now()
             log.logger.notice("The change log is saved to its file again.")
         }
-        loggedProblems.log([store.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
-        if !isDone { maintainHistory() }
+        loggedProblems.log([store.journal?.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
+        if !isDone { maintainJournal() }
     }
 
     // MARK: Settings
@@ -284,8 +284,8 @@ actor Engine: Service {
         let hasNewExclusions = new.historyExclusions != settings.historyExclusions
         settings = new
         if hasNewExclusions {
-            store.exclude(new.historyExclusions)
-            maintainHistory()
+            store.journal?.exclude(new.historyExclusions)
+            maintainJournal()
         }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.
@@ -339,12 +339,12 @@ extension Engine: StoreObserver {
         log.logger.warning("\(error)")
         onLoop { engine in
             // On an almost full disk, the log may repeatedly be written for a while, and then fail again.
-            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.schedule.succeed(.keepLog) }
-            engine.fail(.keepLog)
+            if NIODeadline.now() - engine.logBegunAt > .minutes(1) { engine.schedule.succeed(.maintainJournal) }
+            engine.fail(.maintainJournal)
         }
     }
 
-    nonisolated func storeNeedsMaintenance() { onLoop { $0.maintainHistory() } }
+    nonisolated func storeNeedsMaintenance() { onLoop { $0.maintainJournal() } }
 
     nonisolated func storeKeptCopy(_ copy: String) {
         log.logger.warning("\(BackupFile.message(ofCopy: copy))")

@@ -19,8 +19,8 @@ struct Schedule {
         case examineDisplaced
         /// Reload all files, because the directory couldn't be completely listed.
         case reloadAll
-        /// Start the change log file again.
-        case keepLog
+        /// Write the change log file again.
+        case maintainJournal
         /// Read the watcher's events and check the paths.
         case readEvents
     }
@@ -100,7 +100,7 @@ struct Schedule {
             case .reloadOpen where failures < maximumOpenReloads: (1, 50, failures)
             case .reloadOpen: (250, 5_000, failures - maximumOpenReloads)
             case .examineDisplaced: (1_000, 5_000, failures)
-            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog, .readEvents:
+            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .maintainJournal, .readEvents:
                 (1_000, 60_000, failures)
             }
         return .milliseconds(min(first << min(doublings, 6), limit))

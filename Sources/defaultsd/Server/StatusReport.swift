@@ -44,7 +44,7 @@ enum StatusReport {
                     return .dictionary(snapshot.domain.fields.merging(["keys": .array(keys)]) { $1 })
                 }),
             "history": .array(
-                store.historyFiles.map { file in
+                (store.journal?.files ?? []).map { file in
                     ["path": .string(file.path), "bytes": .integer(Int64(file.bytes))]
                 }),
             "errors": .array(errors(of: store, server.engine.assumeIsolated { $0.restartProblem })),
@@ -53,7 +53,8 @@ enum StatusReport {
 
     private static func errors(of store: Store, _ restartProblem: DefaultsError?) -> [PropertyListValue] {
         let own = [
-            store.directory.problem, store.directory.exposure, store.logProblem, store.archiveProblem, restartProblem,
+            store.directory.problem, store.directory.exposure, store.journal?.problem, store.journal?.archiveProblem,
+            restartProblem,
         ].compactMap(\.self)
         let ofDirectories = (own + store.system.problems).map {
             $0.fields

@@ -28,7 +28,7 @@ struct Auditor {
         }
         var findings = try agent.barrier().failures.map(\.description)
         let location = LogLocation(for: directory, socketAt: address.socketPath, environment: environment)
-        let log = try ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits).intactLog
+        let log = try RecoveredLog.read(from: location.log, limits: Frame.messageLimits).intactLog
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {
             let snapshot = try agent.snapshot(of: domain)
@@ -46,7 +46,7 @@ struct Auditor {
         return held == values ? [] : ["\(domain): its file differs from the agent's values."]
     }
 
-    private func logFindings(_ domain: Domain, _ values: DomainValues, _ log: ChangeLogFile.Recovered) -> [String] {
+    private func logFindings(_ domain: Domain, _ values: DomainValues, _ log: RecoveredLog) -> [String] {
         var findings: [String] = []
         var last: DomainValues = [:]
         var seen: Set<String> = []

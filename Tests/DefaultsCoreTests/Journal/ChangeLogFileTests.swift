@@ -60,7 +60,7 @@ struct ChangeLogFileTests {
                 try file.append([.record(records[0]), .mark(marks[0])])
                 try file.append([.record(records[1]), .record(records[2]), .mark(marks[1]), .mark(marks[2])])
             } else {
-                _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+                _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1 << 20)
             }
             let recovered = try #require(try intactLog(from: path, limits: limits))
             #expect(recovered.epoch == log.epoch)
@@ -78,7 +78,7 @@ struct ChangeLogFileTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let (log, marks) = sample()
-            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1)
             switch what {
             case "other":
                 // This case needs the right to give a file away.
@@ -90,7 +90,7 @@ struct ChangeLogFileTests {
                 // A link that another user put at the next file's name is neither followed nor written through.
                 try RawFile.write("precious", to: directory + "/other")
                 symlink("other", path + ".new")
-                _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+                _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1)
                 #expect(try RawFile.read(directory + "/other") == Array("precious".utf8))
                 #expect(try RawFile.status(path).st_mode == S_IFREG | 0o600)
                 return
@@ -146,7 +146,7 @@ struct ChangeLogFileTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let (log, marks) = sample()
-            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1)
             let whole = try RawFile.read(path)
             let records = log.records(after: 0) ?? []
             for position in 0..<whole.count * 8 {
@@ -167,7 +167,7 @@ struct ChangeLogFileTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let (log, marks) = sample()
-            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1)
             let whole = try RawFile.read(path)
             for seed in 0..<UInt64(3_000) {
                 var random = PseudoRandom(seed: seed)
@@ -204,7 +204,7 @@ struct ChangeLogFileTests {
             let first = FileMark(domain: domain, hash: nil, revision: 0)
             let marks = [FileMark(domain: other, hash: ContentHash(value: 1), revision: 3)]
             let file = try ChangeLogFile.create(
-                at: path, log: ChangeLog(epoch: log.epoch), marks: [first], sizeLimit: 1)
+                at: path, log: ChangeLog(epoch: log.epoch), marks: [.mark(first)], sizeLimit: 1)
             let start = try RawFile.read(path).count
             let records = log.records(after: 0) ?? []
             try file.append([.record(records[0])])
@@ -216,7 +216,7 @@ struct ChangeLogFileTests {
                 var bytes = whole
                 bytes[position] ^= 0x40
                 try RawFile.write(bytes, to: path)
-                guard case .recovered(let found) = try ChangeLogFile.recover(from: path, limits: limits) else {
+                guard case .recovered(let found) = try RecoveredLog.read(from: path, limits: limits) else {
                     Issue.record("byte \(position)")
                     continue
                 }
@@ -255,7 +255,7 @@ struct ChangeLogFileTests {
                 let hourAgo = timespec(tv_sec: try RawFile.status(path).st_mtim.tv_sec - 3600, tv_nsec: 0)
                 #expect(utimensat(AT_FDCWD, path, [hourAgo, hourAgo], 0) == 0)
             }
-            guard case .recovered(let rest) = try ChangeLogFile.recover(from: path, limits: limits) else {
+            guard case .recovered(let rest) = try RecoveredLog.read(from: path, limits: limits) else {
                 Issue.record("The log wasn't recovered.")
                 return
             }
@@ -277,7 +277,7 @@ struct ChangeLogFileTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let (log, marks) = sample()
-            let file = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+            let file = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1 << 20)
             try file.close()
             #expect(try intactLog(from: path, limits: limits)?.epoch == log.epoch)
             let bytes = try RawFile.read(path)
@@ -299,13 +299,14 @@ struct ChangeLogFileTests {
     func unreadable() throws {
         try withTemporaryDirectory { directory in
             let (log, marks) = sample()
-            _ = try ChangeLogFile.create(at: directory + "/log", log: log, marks: marks, sizeLimit: 1 << 20)
+            _ = try ChangeLogFile.create(
+                at: directory + "/log", log: log, marks: marks.map { .mark($0) }, sizeLimit: 1 << 20)
             // Too many symbolic links are one reason for a failure, for any user.
             symlink("loop", directory + "/loop")
             #expect(throws: SystemCall.Failure(number: ELOOP)) {
-                try ChangeLogFile.recover(from: directory + "/loop", limits: limits)
+                try RecoveredLog.read(from: directory + "/loop", limits: limits)
             }
-            guard case .missing = try ChangeLogFile.recover(from: directory + "/none", limits: limits) else {
+            guard case .missing = try RecoveredLog.read(from: directory + "/none", limits: limits) else {
                 Issue.record("A missing file must be known to be missing.")
                 return
             }
@@ -332,7 +333,8 @@ struct ChangeLogFileTests {
             let path = directory + "/log"
             var log = ChangeLog(capacity: ChangeLog.Capacity(records: 12))
             log.count(domain, 1...5)
-            var file = try ChangeLogFile.create(at: path, log: log, marks: sample().marks, sizeLimit: 1 << 20)
+            let marks = sample().marks.map { LogEntry.mark($0) }
+            var file = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
             for number in 0..<inFile {
                 let start = log.head
                 log.count(domain, number...number)
@@ -342,7 +344,7 @@ struct ChangeLogFileTests {
             for number in 0..<notInFile { log.count(domain, number...number) }
             let mark = FileMark(domain: domain, hash: ContentHash(value: 1), revision: log.head)
             // Twice, because copied records can be copied again.
-            for _ in 0..<2 { file = try file.replaced(log: log, marks: [mark]) }
+            for _ in 0..<2 { file = try file.replaced(log: log, marks: [.mark(mark)]) }
             let recovered = try #require(try intactLog(from: path, limits: limits))
             #expect(recovered.epoch == log.epoch)
             #expect(recovered.head == log.head)
@@ -382,7 +384,7 @@ struct ChangeLogFileTests {
             }
             #expect(try RawFile.read(path).count > 20_000)
             let mark = FileMark(domain: domain, hash: nil, revision: log.head)
-            file = try file.replaced(log: log, marks: [mark])
+            file = try file.replaced(log: log, marks: [.mark(mark)])
             #expect(!file.isOversized)
             #expect(try RawFile.read(path).count < 5_000)
             log.count(domain, number + 1...number + 1)
@@ -400,7 +402,7 @@ struct ChangeLogFileTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let (log, marks) = sample()
-            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks.map { .mark($0) }, sizeLimit: 1 << 20)
             let same = try #require(try intactLog(from: path, limits: limits))
             #expect(same.epoch == log.epoch)
             let other = try #require(try intactLog(from: path, limits: limits, boot: ContentHash(value: 1)))
@@ -436,7 +438,7 @@ struct ChangeLogFileTests {
             try RawFile.makeDirectory(fixture.logPath + ".new")
             try RawFile.write("left", to: fixture.logPath + ".new-1")
             let store = try fixture.storeWithLog()
-            #expect(store.logProblem == nil)
+            #expect(store.journal?.problem == nil)
             #expect(!RawFile.exists(fixture.logPath + ".new-1"))
         }
     }
@@ -467,11 +469,9 @@ struct ChangeLogFileTests {
 
 extension ChangeLogFile {
     /// Replaces the file with a new version, as the store does when the file has grown too large.
-    fileprivate func replaced(log: ChangeLog, marks: [FileMark]) throws -> ChangeLogFile {
-        let contents = contents(log: log, marks: marks)
-        let new = try ChangeLogFile(
-            drafting: contents, copyingWith: try reader(), for: path, sizeLimit: 20_000,
-            HistoryExclusions())
+    fileprivate func replaced(log: ChangeLog, marks: [LogEntry]) throws -> ChangeLogFile {
+        let contents = Contents(of: log, marks, replacing: self)
+        let new = try ChangeLogFile(drafting: contents, for: path, sizeLimit: 20_000, HistoryExclusions())
         try new.copyEntries(of: self, after: contents.end)
         try new.publish(at: path)
         return new

@@ -58,12 +58,12 @@ struct CutLogTests {
 
     /// Opens a store with its log, as an agent does.
     private func open(_ fixture: StoreFixture) throws -> Store {
-        let location = LogLocation(log: fixture.logPath)
-        let earlier = try location.recover(excluding: HistoryExclusions())
+        let journal = fixture.journal
+        let earlier = try RecoveredHistory(at: journal.location, excluding: HistoryExclusions())
         let directory = PreferencesDirectory(path: fixture.directory)
-        let store = Store(directory: directory, log: earlier.changeLog(ChangeLog.Capacity()))
+        let store = Store(directory: directory, log: earlier.changeLog(ChangeLog.Capacity()), journal: journal)
         _ = try store.start(resuming: earlier.log)
-        try store.keepLog(at: location.log, continuing: earlier.log, archive: location.archive)
+        store.beginJournal(continuing: earlier.log)
         return store
     }
 

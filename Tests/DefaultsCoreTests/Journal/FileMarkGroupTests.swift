@@ -22,8 +22,9 @@ struct FileMarkGroupTests {
             log.append(.unknown(Domain(.global)), at: Timestamp(nanoseconds: 1))
             let single = FileMark(domain: Domain(.global), hash: nil, revision: 1)
             _ = try ChangeLogFile.create(
-                at: directory + "/log", log: log, marks: [single],
-                groups: FileMarkGroup.groups(of: files, revision: 1), sizeLimit: 1 << 20)
+                at: directory + "/log", log: log,
+                marks: [.mark(single)] + FileMarkGroup.groups(of: files, revision: 1).map { .marks($0) },
+                sizeLimit: 1 << 20)
             let recovered = try #require(try intactLog(from: directory + "/log", limits: limits))
             #expect(recovered.marks.count == count + 1)
             for (domain, hash) in files {
@@ -63,11 +64,11 @@ struct FileMarkGroupTests {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             let groups = FileMarkGroup.groups(of: try files(1), revision: 1)
-            _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [], groups: groups, sizeLimit: 1)
+            _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: groups.map { .marks($0) }, sizeLimit: 1)
             #expect(try intactLog(from: path, limits: limits) == nil)
 
             let mark = FileMark(domain: Domain(.global), hash: ContentHash(value: 1), revision: 0)
-            _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [mark], sizeLimit: 1)
+            _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [.mark(mark)], sizeLimit: 1)
             var bytes = try RawFile.read(path)
             let size = Array("defaultsd log 2\n".utf8).count + 24
             bytes.replaceSubrange(0..<16, with: Array("defaultsd log 2\n".utf8))

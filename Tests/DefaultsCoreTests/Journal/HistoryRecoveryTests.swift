@@ -39,7 +39,7 @@ struct HistoryRecoveryTests {
             log.append(.change(changeSet), at: Timestamp(nanoseconds: time + Int64(number)))
         }
         let mark = FileMark(domain: domain, hash: nil, revision: log.head, pending: pending)
-        _ = try ChangeLogFile.create(at: path, log: log, marks: [mark], sizeLimit: 1 << 20)
+        _ = try ChangeLogFile.create(at: path, log: log, marks: [.mark(mark)], sizeLimit: 1 << 20)
         return log
     }
 
@@ -63,7 +63,7 @@ struct HistoryRecoveryTests {
             var archive = HistoryArchive(path: fallback.archive)
             try archive.append([LogRecord(revision: 4, time: Timestamp(nanoseconds: 50), event: .recovered(domain))])
 
-            let recovered = try location.recover(excluding: HistoryExclusions())
+            let recovered = try RecoveredHistory(at: location, excluding: HistoryExclusions())
             let log = try #require(recovered.log)
             #expect(log.records.map(\.revision) == Array(1...7) && recovered.head == 7 && log.head == 7)
             #expect(keys(log.records) == ["a1", "a2", "a3", "b1", "b2", "b3"])
@@ -76,20 +76,22 @@ struct HistoryRecoveryTests {
             #expect(purpose == .undo(Cursor(epoch: other.epoch, revision: 6), reach))
 
             // If the agent keeps fewer records in memory, the others are in the archive.
-            try keep(log, at: location)
+            store(log, at: location)
             location.removeFallback()
             #expect(!RawFile.exists(fallback.log) && !RawFile.exists(fallback.archive))
-            let again = try #require(try location.recover(excluding: HistoryExclusions()).log)
+            let again = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
             #expect(try archived(location) + again.records == log.records && again.epoch == log.epoch)
         }
     }
 
-    private func keep(_ log: ChangeLogFile.Recovered, at location: LogLocation) throws {
+    private func store(_ log: RecoveredLog, at location: LogLocation) {
         let store = Store(
             directory: PreferencesDirectory(path: "/nonexistent"),
             log: ChangeLog(
-                capacity: ChangeLog.Capacity(records: 2), epoch: log.epoch, head: log.head, records: log.records))
-        try store.keepLog(at: location.log, continuing: log, archive: location.archive)
+                capacity: ChangeLog.Capacity(records: 2), epoch: log.epoch, head: log.head, records: log.records),
+            journal: Journal(at: location))
+        store.beginJournal(continuing: log)
+        #expect(store.journal?.problem == nil)
     }
 
     @Test("The records of an agent that used the fallback are kept if there is no log in the usual place")
@@ -98,16 +100,33 @@ struct HistoryRecoveryTests {
             try write(fallback.log, "b", 6, at: 0)
             var old = HistoryArchive(path: fallback.archive)
             try old.append([LogRecord(revision: 100, time: Timestamp(nanoseconds: 0), event: .recovered(domain))])
-            let log = try #require(try location.recover(excluding: HistoryExclusions()).log)
-            try keep(log, at: location)
+            let log = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
+            store(log, at: location)
             let records =
-                try archived(location) + (try location.recover(excluding: HistoryExclusions()).log?.records ?? [])
+                try archived(location)
+                + (try RecoveredHistory(at: location, excluding: HistoryExclusions()).log?.records ?? [])
             #expect(keys(records) == ["b1", "b2", "b3", "b4", "b5", "b6"])
             // If the usual archive has records, the numbers continue far behind them.
             unlink(location.log)
-            let later = try #require(try location.recover(excluding: HistoryExclusions()).log)
+            let later = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
             #expect(keys(later.records) == ["b1", "b2", "b3", "b4", "b5", "b6"])
             #expect(later.records.allSatisfy { $0.revision > 1_000_000 })
+        }
+    }
+
+    @Test("The records that an agent kept in the fallback are in the history even if the usual log is damaged")
+    func fallbackOfDamaged() throws {
+        try withLocation { _, location, fallback in
+            try write(location.log, "a", 3, at: 0)
+            try write(fallback.log, "b", 2, at: 10)
+            var damaged = try RawFile.read(location.log)
+            damaged[ChangeLogHeader.size + LogEntry.prefixSize] ^= 1
+            try RawFile.write(damaged, to: location.log)
+            let recovered = try RecoveredHistory(at: location, excluding: HistoryExclusions())
+            let log = try #require(recovered.log)
+            #expect(log.isDamaged && recovered.hasWholeFallback && recovered.changeLog(.init()).oldest == log.head + 1)
+            store(log, at: location)
+            #expect(keys(try archived(location)) == ["a2", "a3", "b1", "b2"])
         }
     }
 
@@ -118,9 +137,9 @@ struct HistoryRecoveryTests {
             try write(location.log, "a", 3, at: 1 << 60)
             let log = try write(fallback.log, "b", 2, at: 0)
             for _ in 0..<3 {
-                let recovered = try #require(try location.recover(excluding: HistoryExclusions()).log)
-                try keep(recovered, at: location)
-                let again = try #require(try location.recover(excluding: HistoryExclusions()).log)
+                let recovered = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
+                store(recovered, at: location)
+                let again = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
                 #expect(keys(try archived(location) + again.records) == ["a1", "a2", "a3", "b1", "b2"])
                 #expect(again.epoch == recovered.epoch)
             }
@@ -130,7 +149,7 @@ struct HistoryRecoveryTests {
             var longer = log
             longer.append(.recovered(domain), at: Timestamp(nanoseconds: 9))
             try file.append(longer.records(after: log.head)?.map { .record($0) } ?? [])
-            let last = try #require(try location.recover(excluding: HistoryExclusions()).log)
+            let last = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
             #expect(last.records.last?.event == .recovered(domain) && last.head == 6)
         }
     }
@@ -146,7 +165,7 @@ struct HistoryRecoveryTests {
                 try RawFile.write(damaged, to: location.log)
                 chmod(location.log, 0o600)
                 unlink(location.archive)
-                let recovered = try location.recover(excluding: HistoryExclusions(["*/key2"]))
+                let recovered = try RecoveredHistory(at: location, excluding: HistoryExclusions(["*/key2"]))
                 let isIntact = recovered.log?.isDamaged == false
                 let found = keys(try archived(location) + (isIntact ? recovered.log?.records ?? [] : []))
                 let expected = ["key1", "key2", "key3", "key4"].filter { isIntact || $0 != "key2" }
@@ -172,13 +191,13 @@ struct HistoryRecoveryTests {
             let paths = [location.log, location.archive, fallback.log, location.log + ".excludes"] + copies
             for path in paths.dropFirst(3) { try RawFile.write("x", to: path) }
             for path in paths { #expect(chmod(path, 0o644) == 0) }
-            let warnings = try location.recover(excluding: HistoryExclusions()).warnings
+            let warnings = try RecoveredHistory(at: location, excluding: HistoryExclusions()).warnings
             for path in paths {
                 let report = "Other users could access \(path), whose mode was 644. Its mode is 600 again."
                 #expect(warnings.contains(report), "\(warnings)")
                 #expect(try RawFile.status(path).st_mode & 0o7777 == 0o600)
             }
-            #expect(try location.recover(excluding: HistoryExclusions()).warnings.isEmpty)
+            #expect(try RecoveredHistory(at: location, excluding: HistoryExclusions()).warnings.isEmpty)
         }
     }
 
@@ -192,7 +211,7 @@ struct HistoryRecoveryTests {
             func recover() throws -> [String] {
                 try RawFile.write(damaged, to: location.log)
                 chmod(location.log, 0o600)
-                return try location.recover(excluding: HistoryExclusions()).warnings
+                return try RecoveredHistory(at: location, excluding: HistoryExclusions()).warnings
             }
             for number in 1...5 {
                 let warnings = try recover()
@@ -209,7 +228,7 @@ struct HistoryRecoveryTests {
             }
             #expect(names() == [".unarchived-3", ".unarchived-4", ".unarchived-5"])
             rmdir(location.archive)
-            let recovered = try location.recover(excluding: HistoryExclusions(["*/key2"]))
+            let recovered = try RecoveredHistory(at: location, excluding: HistoryExclusions(["*/key2"]))
             #expect(recovered.log == nil && recovered.head > 1_000_000)
             #expect(keys(try archived(location)) == ["key3", "key4"])
             #expect(names() == [".damaged-1", ".damaged-2", ".damaged-3"])
@@ -228,7 +247,7 @@ struct HistoryRecoveryTests {
             // An agent that used the fallback couldn't archive a log there, either.
             try write(fallback.log + ".unarchived-1", "b", 2, at: 100)
             try write(fallback.log, "c", 2, from: 10, at: 200)
-            let recovered = try location.recover(excluding: HistoryExclusions())
+            let recovered = try RecoveredHistory(at: location, excluding: HistoryExclusions())
             let outcomes = [
                 "still aren't in the history", "can't be added to the history anymore", "are in the history now",
                 "are in the history now",
@@ -240,7 +259,7 @@ struct HistoryRecoveryTests {
             #expect(DamagedCopies.unarchivedPaths(of: location.log) == [unreadable])
             #expect(DamagedCopies.unarchivedPaths(of: fallback.log).isEmpty)
             // The others aren't read again.
-            #expect(try location.recover(excluding: HistoryExclusions()).warnings.count == 1)
+            #expect(try RecoveredHistory(at: location, excluding: HistoryExclusions()).warnings.count == 1)
         }
     }
 
@@ -307,7 +326,7 @@ struct HistoryRecoveryTests {
                 #expect(linux_set_attribute(file.number, "user.defaultsd.size", size, size.count) == 0)
             }
             #expect(chmod(fixture.path, 0o600) == 0)
-            let earlier = try LogLocation(log: fixture.logPath).recover(excluding: HistoryExclusions())
+            let earlier = try RecoveredHistory(at: LogLocation(log: fixture.logPath), excluding: HistoryExclusions())
             #expect((earlier.log?.isDamaged == true) == (past == .lostEnd))
             let store = fixture.store()
             _ = try store.start(resuming: earlier.log)
@@ -336,13 +355,14 @@ struct HistoryRecoveryTests {
     func concurrentReplacement() throws {
         try withStoreFixture { fixture in
             let log = ChangeLog(capacity: ChangeLog.Capacity(records: 100))
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), log: log, journal: fixture.journal)
             let archive = fixture.directory + ".archive"
             defer { unlink(archive) }
-            try store.keepLog(at: fixture.logPath, sizeLimit: 16_384, archive: archive)
+            store.beginJournal(sizeLimit: 16_384)
             _ = try store.start(resuming: nil)
             withBackgroundThread { mayGoOn in
-                while mayGoOn() { store.maintainHistory(HistoryLimits()) }
+                while mayGoOn() { store.maintainJournal(HistoryLimits()) }
             } while: {
                 for number in 0..<5_000 { fixture.edit(store, ["key": .integer(Int64(number))]) }
             }

@@ -29,14 +29,15 @@ struct HistoryTests {
     func overflow() throws {
         try withStoreFixture { fixture in
             let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), log: log, journal: fixture.journal)
             let archive = fixture.directory + ".archive"
             defer { unlink(archive) }
-            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
+            store.beginJournal(sizeLimit: 8_192)
             _ = try store.start(resuming: nil)
             for number in 0..<500 {
                 fixture.edit(store, ["key": .integer(Int64(number))])
-                if number % 50 == 0 { store.maintainHistory(HistoryLimits()) }
+                if number % 50 == 0 { store.maintainJournal(HistoryLimits()) }
             }
             var revisions: [Revision] = []
             var request = HistoryRequest(limit: 7)
@@ -66,7 +67,7 @@ struct HistoryTests {
         try withStoreFixture { fixture in
             let store = try fixture.storeWithLog()
             fixture.edit(store, ["key": 1])
-            if isClosed { store.closeLog() }
+            if isClosed { store.closeJournal() }
             let recovered = try #require(
                 try intactLog(
                     from: fixture.logPath, limits: PropertyListLimits(), boot: ContentHash(Array("other".utf8))))
@@ -297,9 +298,10 @@ struct HistoryTests {
     @Test("Values of excluded keys are in no file but the domain's, and a follower reads them again")
     func secrets() throws {
         try withStoreFixture { fixture in
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory))
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), journal: fixture.journal)
             let exclusions = HistoryExclusions(["org.example.*/pass*", "bank.*"])
-            try store.keepLog(at: fixture.logPath, excluding: exclusions)
+            store.beginJournal(excluding: exclusions)
             _ = try store.start(resuming: nil)
             fixture.edit(store, ["password": "hunter2", "user": "ada"])
             fixture.edit(store, ["user": "grace"])
@@ -318,8 +320,8 @@ struct HistoryTests {
             #expect(shown.last == first)
             // A key that is excluded later disappears from the file.
             try RawFile.write("ada", to: fixture.logPath + ".damaged-1")
-            store.exclude(HistoryExclusions(["*/user"]))
-            store.maintainHistory(HistoryLimits())
+            store.journal?.exclude(HistoryExclusions(["*/user"]))
+            store.maintainJournal(HistoryLimits())
             #expect(!RawFile.exists(fixture.logPath + ".damaged-1"))
             let again = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
             #expect(!again.contains("grace") && !again.contains("ada"))
@@ -342,11 +344,10 @@ struct HistoryTests {
                 let earlier = try intactLog(from: fixture.logPath, limits: PropertyListLimits())
                 let log = ChangeLog(
                     epoch: earlier?.epoch ?? .random(), head: earlier?.head ?? 0, records: earlier?.records ?? [])
-                let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+                let store = Store(
+                    directory: PreferencesDirectory(path: fixture.directory), log: log, journal: fixture.journal)
                 _ = try store.start(resuming: earlier)
-                try store.keepLog(
-                    at: fixture.logPath, continuing: earlier, archive: archivePath,
-                    excluding: HistoryExclusions(patterns))
+                store.beginJournal(continuing: earlier, excluding: HistoryExclusions(patterns))
                 return store
             }
             var archive = HistoryArchive(path: archivePath)
@@ -354,15 +355,16 @@ struct HistoryTests {
             let older = try RawFile.read(archivePath)
             let first = try start(["a.b/secret", "a.b/password"])
             fixture.edit(first, ["key": 1])
-            first.maintainHistory(HistoryLimits())
-            #expect(file.contents?.areApplied == true)
+            first.maintainJournal(HistoryLimits())
+            #expect(file.contents?.redaction != nil)
             switch restart {
             case .changedBack:
                 // While a key isn't excluded, its values get into the log, so an agent that ends then leaves no trace
                 // of the exclusion.
-                first.exclude(HistoryExclusions(["a.b/secret"]))
+                first.journal?.exclude(HistoryExclusions(["a.b/secret"]))
                 #expect(file.contents == nil)
-            case .rememberedOnly: file.write(HistoryExclusions(["a.b/secret", "a.b/password"]), areApplied: false)
+            case .rememberedOnly:
+                file.write(.init(exclusions: HistoryExclusions(["a.b/secret", "a.b/password"]), redaction: nil))
             case .copied:
                 try RawFile.replace(fixture.logPath, with: try RawFile.read(fixture.logPath))
             case .olderArchive: try RawFile.write(older, to: archivePath)
@@ -383,11 +385,11 @@ struct HistoryTests {
             var thinning = HistoryLimits()
             (thinning.days, thinning.changes) = (0, 1)
             let second = try start(patterns)
-            second.maintainHistory(thinning)
+            second.maintainJournal(thinning)
             let isQuiet = [.same, .fewer, .noArchive].contains(restart)
             #expect((try RawFile.status(fixture.logPath).st_ino == before.log) == isQuiet)
             #expect((try archived() == before.archive) == isQuiet)
-            #expect(file.contents?.exclusions.texts == patterns && file.contents?.areApplied == true)
+            #expect(file.contents?.exclusions.texts == patterns && file.contents?.redaction != nil)
         }
     }
 
@@ -396,19 +398,20 @@ struct HistoryTests {
         try withStoreFixture { fixture in
             var archive = HistoryArchive(path: fixture.directory + ".archive")
             try archive.append([try Self.record(1, "secret", "x")])
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory))
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), journal: fixture.journal)
             let exclusions = HistoryExclusions(["a.b/secret"])
-            try store.keepLog(at: fixture.logPath, archive: archive.path, excluding: exclusions)
+            store.beginJournal(excluding: exclusions)
             _ = try store.start(resuming: nil)
             let file = ExclusionsFile(besideLog: fixture.logPath)
             // The archive's new version can't be written.
             try RawFile.makeDirectory(archive.path + ".new")
-            store.maintainHistory(HistoryLimits())
-            #expect(store.archiveProblem != nil)
-            #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == false)
+            store.maintainJournal(HistoryLimits())
+            #expect(store.journal?.archiveProblem != nil)
+            #expect(file.contents?.exclusions == exclusions && file.contents?.redaction == nil)
             rmdir(archive.path + ".new")
-            store.maintainHistory(HistoryLimits())
-            #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == true)
+            store.maintainJournal(HistoryLimits())
+            #expect(file.contents?.exclusions == exclusions && file.contents?.redaction != nil)
         }
     }
 
@@ -416,10 +419,11 @@ struct HistoryTests {
     private func withBlockedArchive(_ body: (StoreFixture, Store, _ archive: String) throws -> Void) throws {
         try withStoreFixture { fixture in
             let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), log: log, journal: fixture.journal)
             let archive = fixture.directory + ".archive"
             try RawFile.makeDirectory(archive)
-            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
+            store.beginJournal(sizeLimit: 8_192)
             _ = try store.start(resuming: nil)
             try body(fixture, store, archive)
         }
@@ -431,17 +435,17 @@ struct HistoryTests {
             func edit(_ numbers: Range<Int>) {
                 for number in numbers {
                     fixture.edit(store, ["key": .integer(Int64(number))])
-                    if number % 10 == 0 { store.maintainHistory(HistoryLimits()) }
+                    if number % 10 == 0 { store.maintainJournal(HistoryLimits()) }
                 }
             }
             edit(0..<100)
-            #expect(store.logProblem == nil && store.archiveProblem?.errno == EISDIR)
+            #expect(store.journal?.problem == nil && store.journal?.archiveProblem?.errno == EISDIR)
             let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             #expect(recovered.records.map(\.revision) == Array(1...100))
             rmdir(archive)
             defer { unlink(archive) }
             edit(100..<500)
-            #expect(store.archiveProblem == nil)
+            #expect(store.journal?.archiveProblem == nil)
             #expect(try HistoryFile(reading: archive)?.records(before: .max).map(\.revision).last == 1)
         }
     }
@@ -452,16 +456,16 @@ struct HistoryTests {
             for number in 0..<100 { fixture.edit(store, ["key": .integer(Int64(number))]) }
             // Earlier versions wrote all marks at every start.
             let mark = LogEntry.mark(FileMark(domain: fixture.domain, hash: nil, revision: 100))
-            try store.logFile.withLock { try $0.file?.append([LogEntry](repeating: mark, count: 3_000)) }
+            try store.journal?.logFile.withLock { try $0.file?.append([LogEntry](repeating: mark, count: 3_000)) }
             var thinning = HistoryLimits()
             thinning.bytes = 1 << 16
             let large = try RawFile.status(fixture.logPath).st_size
             #expect(large > 4 * thinning.bytes)
-            store.maintainHistory(thinning)
+            store.maintainJournal(thinning)
             #expect(try RawFile.status(fixture.logPath).st_size < large / 4)
             let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             #expect(recovered.records.map(\.revision) == Array(1...100))
-            #expect(store.archiveProblem?.errno == EISDIR)
+            #expect(store.journal?.archiveProblem?.errno == EISDIR)
         }
     }
 

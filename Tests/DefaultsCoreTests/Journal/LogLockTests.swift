@@ -13,10 +13,12 @@ struct LogLockTests {
         try withStoreFixture { fixture in
             let state = fixture.directory + ".state/defaultsd"
             let log = ChangeLog(capacity: ChangeLog.Capacity(records: 5))
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
-            try LogLock.makeDirectory(forLog: state + "/log")
-            try store.keepLog(
-                at: state + "/log", archive: state + "/archive", lock: try LogLock.attempt(forLog: state + "/log"))
+            let location = LogLocation(log: state + "/h.log")
+            try location.makeDirectory()
+            let store = Store(
+                directory: PreferencesDirectory(path: fixture.directory), log: log,
+                journal: Journal(at: location, lock: try location.lock()))
+            store.beginJournal()
             _ = try store.start(resuming: nil)
             for number in 1...9 { fixture.edit(store, ["n": .integer(Int64(number))]) }
             try body(fixture, store, state)
@@ -25,14 +27,14 @@ struct LogLockTests {
 
     /// Returns whether an agent has locked the log.
     private func isLocked(_ state: String) throws -> Bool {
-        let lock = try LogLock.attempt(forLog: state + "/log")
+        let lock = try LogLocation(log: state + "/h.log").lock()
         return lock == nil
     }
 
     /// Returns the values in the history on disk, oldest first.
     private func history(_ state: String) throws -> [PropertyListValue?] {
-        let log = try #require(try intactLog(from: state + "/log", limits: PropertyListLimits()))
-        let archived = try HistoryFile(reading: state + "/archive")?.records(before: log.first).reversed() ?? []
+        let log = try #require(try intactLog(from: state + "/h.log", limits: PropertyListLimits()))
+        let archived = try HistoryFile(reading: state + "/h.archive")?.records(before: log.first).reversed() ?? []
         return (archived + log.records).flatMap { $0.changeSet?.changes.map(\.new) ?? [] }
     }
 
@@ -40,7 +42,7 @@ struct LogLockTests {
     func exclusive() throws {
         try withStore { _, store, state in
             let isLocked = try isLocked(state)
-            store.closeLog()
+            store.closeJournal()
             let isLockedLater = try self.isLocked(state)
             #expect(isLocked && !isLockedLater)
         }
@@ -51,13 +53,13 @@ struct LogLockTests {
         try withStore { fixture, store, state in
             removeTree(fixture.directory + ".state")
             fixture.edit(store, ["n": 10])
-            store.checkLog()
-            #expect(store.needsMaintenance)
-            if isClosed { store.closeLog() } else { store.maintainHistory(HistoryLimits()) }
+            store.checkJournal()
+            #expect(store.journal?.needsMaintenance == true)
+            if isClosed { store.closeJournal() } else { store.maintainJournal(HistoryLimits()) }
             let found = try history(state)
             #expect(found == (1...10).map { .integer($0) })
             if isClosed { return }
-            #expect(!store.needsMaintenance)
+            #expect(store.journal?.needsMaintenance == false)
             let isLocked = try isLocked(state)
             #expect(isLocked)
             fixture.edit(store, ["n": 11])
@@ -69,15 +71,15 @@ struct LogLockTests {
     @Test("A log that a copy has replaced is written again, and the copy is set aside")
     func replaced() throws {
         try withStore { fixture, store, state in
-            let bytes = try RawFile.read(state + "/log")
+            let bytes = try RawFile.read(state + "/h.log")
             try RawFile.write(bytes, to: state + "/copy")
-            rename(state + "/copy", state + "/log")
+            rename(state + "/copy", state + "/h.log")
             fixture.edit(store, ["n": 10])
-            store.checkLog()
-            store.maintainHistory(HistoryLimits())
+            store.checkJournal()
+            store.maintainJournal(HistoryLimits())
             let found = try history(state)
             #expect(found == (1...10).map { .integer($0) })
-            let copy = try RawFile.read(state + "/log.damaged-1")
+            let copy = try RawFile.read(state + "/h.log.damaged-1")
             #expect(copy == bytes)
         }
     }
@@ -85,17 +87,17 @@ struct LogLockTests {
     @Test("A log that is emptied, cut or extended in place is written again from memory", arguments: [0, 300, 100_000])
     func cut(size: Int) throws {
         try withStore { fixture, store, state in
-            #expect(truncate(state + "/log", off_t(size)) == 0)
+            #expect(truncate(state + "/h.log", off_t(size)) == 0)
             fixture.edit(store, ["n": 10])
-            store.checkLog()
-            #expect(store.needsMaintenance)
-            store.maintainHistory(HistoryLimits())
-            #expect(!store.needsMaintenance)
+            store.checkJournal()
+            #expect(store.journal?.needsMaintenance == true)
+            store.maintainJournal(HistoryLimits())
+            #expect(store.journal?.needsMaintenance == false)
             fixture.edit(store, ["n": 11])
             let found = try history(state)
             #expect(found == (6...11).map { .integer($0) })
             // The first records were only in the file.
-            let thinned = try HistoryFile(reading: state + "/archive")?.thinned
+            let thinned = try HistoryFile(reading: state + "/h.archive")?.thinned
             #expect(thinned?.hasAny(after: 4, SubscriptionFilter()) == true)
             #expect(thinned?.hasAny(after: 5, SubscriptionFilter()) == false)
         }
@@ -104,14 +106,14 @@ struct LogLockTests {
     @Test("Unsaved edits in a log that was cut survive a crash, even if the log couldn't be written again")
     func crashAfterCut() throws {
         try withStore { fixture, store, state in
-            #expect(truncate(state + "/log", 300) == 0)
+            #expect(truncate(state + "/h.log", 300) == 0)
             // The loss can't be recorded.
-            try RawFile.makeDirectory(state + "/archive")
+            try RawFile.makeDirectory(state + "/h.archive")
             fixture.edit(store, ["n": 10])
-            store.maintainHistory(HistoryLimits())
-            #expect(store.archiveProblem != nil && store.needsMaintenance)
+            store.maintainJournal(HistoryLimits())
+            #expect(store.journal?.archiveProblem != nil && store.journal?.needsMaintenance == true)
             fixture.edit(store, ["n": 11])
-            let earlier = try LogLocation(log: state + "/log").recover(excluding: HistoryExclusions())
+            let earlier = try RecoveredHistory(at: LogLocation(log: state + "/h.log"), excluding: HistoryExclusions())
             let next = Store(
                 directory: PreferencesDirectory(path: fixture.directory),
                 log: earlier.changeLog(ChangeLog.Capacity()))

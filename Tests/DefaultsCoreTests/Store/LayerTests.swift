@@ -303,11 +303,14 @@ struct LayerTests {
     @Test("A change in a layer while no agent was running is reported like any other change", .enabled(if: isRoot))
     func resumed() throws {
         try withFixture { fixture in
-            let log = fixture.root + "/log"
+            let log = fixture.root + "/h.log"
             try fixture.write("{ a = 1; }", to: "first")
             try fixture.write("{ a = 1; }", to: "managed")
-            try fixture.store.keepLog(at: log)
-            _ = try fixture.store.start(resuming: nil)
+            let first = Store(
+                directory: fixture.store.directory, system: fixture.store.system,
+                journal: Journal(at: LogLocation(log: log)))
+            first.beginJournal()
+            _ = try first.start(resuming: nil)
             try fixture.write("{ a = 2; }", to: "first")
             try fixture.write("{ b = 1; }", to: "second")
             let recovered = try #require(try intactLog(from: log, limits: PropertyListLimits()))

@@ -37,7 +37,7 @@ struct ManyStartsTests {
             var store = try fixture.resumedStore()
             let first = try size(fixture.logPath)
             for number in 1...20 {
-                if isClosed { store.closeLog() }
+                if isClosed { store.closeJournal() }
                 store = try fixture.resumedStore()
                 #expect(try size(fixture.logPath) == first, "start \(number)")
             }
@@ -55,7 +55,7 @@ struct ManyStartsTests {
                 let store = try fixture.resumedStore()
                 fixture.edit(store, ["unsaved": nil, "b": .integer(Int64(number))])
                 try store.save(fixture.domain)
-                if number % 2 == 0 { store.closeLog() }
+                if number % 2 == 0 { store.closeJournal() }
                 sizes.append(try size(fixture.logPath))
             }
             let steps = zip(sizes.dropFirst(), sizes).map { $0 - $1 }
@@ -72,12 +72,12 @@ struct ManyStartsTests {
             let earlier = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             let file = try ChangeLogFile(
                 continuing: earlier, epoch: earlier.epoch, sizeLimit: 32 << 20, HistoryExclusions())
-            while try size(fixture.logPath) < 20 << 20 { try file.append(marks.map { .mark($0) }) }
+            while try size(fixture.logPath) < 20 << 20 { try file.append(marks) }
             let store = try fixture.resumedStore()
-            #expect(store.needsMaintenance)
-            store.maintainHistory(HistoryLimits())
+            #expect(store.journal?.needsMaintenance == true)
+            store.maintainJournal(HistoryLimits())
             #expect(try size(fixture.logPath) < 1 << 20)
-            #expect(!store.needsMaintenance && store.pending().map(\.edits) == [1])
+            #expect(store.journal?.needsMaintenance == false && store.pending().map(\.edits) == [1])
             let again = try fixture.resumedStore()
             #expect(again.records == store.records && again.cursor == store.cursor)
             #expect(again.pending().map(\.edits) == [1])

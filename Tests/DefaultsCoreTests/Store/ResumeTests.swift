@@ -84,8 +84,8 @@ struct ResumeTests {
                 fixture.look(first)
             }
             let second = try fixture.resumedStore()
-            second.logFile.withLock { $0.file?.sizeLimit = 0 }
-            second.maintainHistory(HistoryLimits())
+            second.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
+            second.maintainJournal(HistoryLimits())
             #expect(try RawFile.read(fixture.logPath).count < 3 * 60_000)
             let third = try fixture.resumedStore()
             #expect(fixture.values(third) == ["k": large, "other": 5])
@@ -160,13 +160,15 @@ struct ResumeTests {
             fixture.edit(first, ["a": 1])
             let recovered = try #require(try intactLog(from: fixture.logPath, limits: Frame.messageLimits))
             let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
-            let second = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let second = Store(
+                directory: PreferencesDirectory(path: fixture.directory), log: log, journal: fixture.journal)
             // A directory is in the way of the new file.
             unlink(fixture.logPath)
             #expect(mkdir(fixture.logPath, 0o700) == 0)
             try RawFile.write("", to: fixture.logPath + "/inside")
             defer { removeTree(fixture.logPath) }
-            #expect(throws: DefaultsError.self) { try second.keepLog(at: fixture.logPath) }
+            second.beginJournal()
+            #expect(second.journal?.problem != nil)
             #expect(second.cursor.epoch != recovered.epoch)
             #expect(second.state.withLock { $0.outbox == nil })
             #expect(namesOfFiles(in: fixture.logPath) == ["inside"])
@@ -299,7 +301,7 @@ struct ResumeTests {
             let first = try fixture.storeWithLog()
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
-            first.logFile.withLock { $0.file?.sizeLimit = 0 }
+            first.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
             // A record of another domain makes the log file too large.
             first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
             let count = first.records.count
@@ -563,7 +565,7 @@ struct ResumeTests {
                         EditRequest(
                             domain: try Domain("a.b"), values: ["a": .integer(Int64(value))], writer: .testApp))
                 }
-                try first.keepLog(at: fixture.logPath)
+                first.beginJournal()
                 #expect(first.events == ["app: a"])
             }
             if file == "missing" { unlink(fixture.path) } else { try RawFile.write("{ b = 1; }", to: fixture.path) }

@@ -37,7 +37,7 @@ extension StreamEvent {
 
 /// Returns what an earlier store left in an undamaged log file.
 func intactLog(
-    from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
-) throws -> ChangeLogFile.Recovered? {
-    try ChangeLogFile.recover(from: path, limits: limits, boot: boot).intactLog
+    from path: String, limits: PropertyListLimits, boot: ContentHash = RecoveredLog.boot
+) throws -> RecoveredLog? {
+    try RecoveredLog.read(from: path, limits: limits, boot: boot).intactLog
 }

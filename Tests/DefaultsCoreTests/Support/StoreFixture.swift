@@ -21,6 +21,8 @@ struct StoreFixture {
     var path: String { "\(directory)/org.example.app.plist" }
     /// The path of the log file, outside the preferences directory.
     var logPath: String { directory + ".log" }
+    /// A journal with that log, and with an archive beside it.
+    var journal: Journal { Journal(at: LogLocation(log: logPath)) }
 
     func store(limits: PropertyListLimits = PropertyListLimits()) -> Store {
         Store(directory: PreferencesDirectory(path: directory), limits: limits)
@@ -28,8 +30,9 @@ struct StoreFixture {
 
     /// Returns a store that has read the directory and keeps its log in a file.
     func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
-        let store = Store(directory: PreferencesDirectory(path: directory))
-        try store.keepLog(at: logPath, sizeLimit: sizeLimit)
+        let store = Store(directory: PreferencesDirectory(path: directory), journal: journal)
+        store.beginJournal(sizeLimit: sizeLimit)
+        #expect(store.journal?.problem == nil)
         _ = try store.start(resuming: nil)
         return store
     }
@@ -40,9 +43,10 @@ struct StoreFixture {
             throw DefaultsError(.damaged, "The log wasn't recovered.")
         }
         let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
-        let store = Store(directory: PreferencesDirectory(path: directory), log: log)
+        let store = Store(directory: PreferencesDirectory(path: directory), log: log, journal: journal)
         _ = try store.start(resuming: recovered)
-        try store.keepLog(at: logPath, continuing: recovered)
+        store.beginJournal(continuing: recovered)
+        #expect(store.journal?.problem == nil)
         return store
     }
 

@@ -2,9 +2,91 @@ import Glibc
 package import Linux
 package import PropertyList
 
-// Reading the file that an earlier agent left.
+/// The contents of a log's file that an earlier agent left.
+package struct RecoveredLog: Sendable {
+    /// The outcome of reading the file.
+    package enum Reading: Sendable {
+        case missing
+        /// The file isn't a log, or isn't the user's: others may be able to create files in the socket's directory.
+        case unusable
+        case recovered(RecoveredLog)
 
-extension ChangeLogFile {
+        /// The contents; `nil` if there are none, or they can't be understood.
+        package var log: RecoveredLog? { if case .recovered(let log) = self { log } else { nil } }
+
+        /// The contents of an undamaged file.
+        package var intactLog: RecoveredLog? { log.flatMap { $0.isDamaged ? nil : $0 } }
+
+        /// Whether there is a file from which something is lost.
+        var isDamaged: Bool { if case .missing = self { false } else { intactLog == nil } }
+    }
+
+    package let path: String
+    /// The log's epoch; a new one if the end of the log may be missing.
+    package private(set) var epoch: Epoch
+    /// The revision of the last record, even if that record has been discarded.
+    package internal(set) var head: Revision
+    /// The intact records, oldest first; without gaps unless the file is damaged.
+    package private(set) var records: [LogRecord] = []
+    /// The marks of each domain, oldest first.
+    package private(set) var marks: [Domain: [FileMark]] = [:]
+    /// Whether the log continued without this file, so the domains' files may be newer.
+    package private(set) var isOutdated: Bool
+    /// Whether the file may lack its end.
+    ///
+    /// A change of only its mode or owner looks the same.
+    private var mayBeOutdated = false
+    /// The position behind the last damage; `nil` if no entry before the last intact one is damaged or missing.
+    private var damageEnd: Int?
+    package var isDamaged: Bool { damageEnd != nil }
+    /// The revision of the last record that is missing before others; 0 if none is.
+    private(set) var lastMissing: Revision = 0
+    /// Whether records may be missing after the last one.
+    var mayLackEnd: Bool { damageEnd.map { $0 >= ranges.last?.upperBound ?? 0 } ?? false }
+    /// The domains that have marks behind the last damage, so that no newer one can be missing; `nil` if nothing is
+    /// damaged but the end.
+    private var markedSinceDamage: Set<Domain>?
+    /// The log's identity; a new one if the file has none.
+    var identity = LogIdentity()
+    /// Whether that is the identity of the file.
+    private(set) var isIdentified = false
+    /// Whether the file has all records, so that it can be continued.
+    package var isInFile: Bool { !isDamaged && !hasAddedRecords }
+    /// Whether records of another log were added.
+    private var hasAddedRecords = false
+    /// The revision of the first record in the file.
+    let first: Revision
+    /// The size of the file without the end of the log, or an incomplete entry.
+    private(set) var size = ChangeLogHeader.size
+    /// The size of the file without repeated marks.
+    private(set) var usefulSize = ChangeLogHeader.size
+    /// The position of each record in the file.
+    private(set) var ranges: [Range<Int>] = []
+    /// Whether the last entry is the end of the log.
+    private(set) var isClosed = false
+
+    init(_ path: String, _ header: ChangeLogHeader) {
+        (self.path, epoch, head) = (path, header.epoch, header.start)
+        (isOutdated, first) = (header.isOutdated, header.start + 1)
+    }
+
+    /// Returns whether a domain's file may be newer than its last mark, although no record says so.
+    ///
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - reading: The file's current state.
+    ///   - last: The time of the last record about the domain.
+    /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
+    func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
+        if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
+        // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
+        if mayBeOutdated, case .contents(let contents) = reading, let last {
+            let modified = contents.version.identity.modified.nanoseconds
+            return FileClock.mayRepeat(modified: modified, changed: modified, now: last.nanoseconds)
+        }
+        return mayBeOutdated
+    }
+
     /// The hash of the kernel's identifier of the current boot, which is the same in every container.
     ///
     /// If the identifier can't be read, every process is taken for a boot of its own.
@@ -16,89 +98,6 @@ extension ChangeLogFile {
             return ContentHash(value: .random(in: 1 ... .max))
         }
     }()
-
-    /// The outcome of reading the file that an earlier agent left.
-    package enum Reading: Sendable {
-        case missing
-        /// The file isn't a log, or isn't the user's: others may be able to create files in the socket's directory.
-        case unusable
-        case recovered(Recovered)
-
-        /// The contents of an undamaged file.
-        package var intactLog: Recovered? {
-            if case .recovered(let log) = self, !log.isDamaged { log } else { nil }
-        }
-    }
-
-    /// The contents of a file that an earlier agent left.
-    package struct Recovered: Sendable {
-        package let path: String
-        /// The log's epoch; a new one if the end of the log may be missing.
-        package internal(set) var epoch: Epoch
-        /// The revision of the last record, even if that record has been discarded.
-        package internal(set) var head: Revision
-        /// The intact records, oldest first; without gaps unless the file is damaged.
-        package internal(set) var records: [LogRecord] = []
-        /// The marks of each domain, oldest first.
-        package internal(set) var marks: [Domain: [FileMark]] = [:]
-        /// Whether the log continued without this file, so the domains' files may be newer.
-        package internal(set) var isOutdated: Bool
-        /// Whether the file may lack its end.
-        ///
-        /// A change of only its mode or owner looks the same.
-        fileprivate(set) var mayBeOutdated = false
-        /// Whether entries before the last intact one are damaged or missing.
-        package fileprivate(set) var isDamaged = false
-        /// The position behind the last damage.
-        fileprivate var damageEnd = 0
-        /// The revision of the last record that is missing before others; 0 if none is.
-        fileprivate(set) var lastMissing: Revision = 0
-        /// Whether records may be missing after the last one.
-        var mayLackEnd: Bool { isDamaged && damageEnd >= ranges.last?.upperBound ?? 0 }
-        /// The domains that have marks behind the last damage, so that no newer one can be missing; `nil` if nothing is
-        /// damaged but the end.
-        fileprivate var markedSinceDamage: Set<Domain>?
-        /// The log's identity; a new one if the file has none.
-        package internal(set) var identity = LogIdentity()
-        /// Whether that is the identity of the file.
-        fileprivate(set) var isIdentified = false
-        /// Whether the file has all records, so that it can be continued.
-        package var isInFile: Bool { !isDamaged && !hasAddedRecords }
-        /// Whether records of another log were added.
-        private var hasAddedRecords = false
-        /// The revision of the first record in the file.
-        let first: Revision
-        /// The size of the file without the end of the log, or an incomplete entry.
-        fileprivate(set) var size = ChangeLogHeader.size
-        /// The size of the file without repeated marks.
-        fileprivate(set) var usefulSize = ChangeLogHeader.size
-        /// The position of each record in the file.
-        fileprivate(set) var ranges: [Range<Int>] = []
-        /// Whether the last entry is the end of the log.
-        fileprivate(set) var isClosed = false
-
-        init(_ path: String, _ header: ChangeLogHeader) {
-            (self.path, epoch, head) = (path, header.epoch, header.start)
-            (isOutdated, first) = (header.isOutdated, header.start + 1)
-        }
-
-        /// Returns whether a domain's file may be newer than its last mark, although no record says so.
-        ///
-        /// - Parameters:
-        ///   - domain: The domain.
-        ///   - reading: The file's current state.
-        ///   - last: The time of the last record about the domain.
-        /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
-        func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
-            if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
-            // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
-            if mayBeOutdated, case .contents(let contents) = reading, let last {
-                let modified = contents.version.identity.modified.nanoseconds
-                return FileClock.mayRepeat(modified: modified, changed: modified, now: last.nanoseconds)
-            }
-            return mayBeOutdated
-        }
-    }
 
     /// Reads the file that an earlier agent left, a part at a time.
     ///
@@ -113,8 +112,8 @@ extension ChangeLogFile {
     ///   - boot: The current boot.
     /// - Returns: The file's contents, as far as they are intact.
     /// - Throws: The failure of the system call. It says nothing about the file's contents, so nothing may replace it.
-    package static func recover(
-        from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
+    package static func read(
+        from path: String, limits: PropertyListLimits = Frame.messageLimits, boot: ContentHash = boot
     ) throws(SystemCall.Failure) -> Reading {
         let file: FileDescriptor
         do throws(SystemCall.Failure) {
@@ -127,8 +126,8 @@ extension ChangeLogFile {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return .unusable }
         let header = ChangeLogHeader(try file.read(upTo: ChangeLogHeader.size, from: 0))
         if let header, header.start > LogRecord.maximumRevision { return .unusable }
-        var recovered = Recovered(path, header ?? ChangeLogHeader(epoch: .random(), start: 0))
-        recovered.isDamaged = header == nil
+        var recovered = RecoveredLog(path, header ?? ChangeLogHeader(epoch: .random(), start: 0))
+        recovered.damageEnd = header == nil ? 0 : nil
         let entries = try LogEntryReader(file.duplicate(), size: Int(status.st_size), from: ChangeLogHeader.size)
         try recovered.read(entries, limits: limits)
         if header == nil, recovered.records.isEmpty, recovered.marks.isEmpty { return .unusable }
@@ -143,8 +142,8 @@ extension ChangeLogFile {
                 Timestamp(status.st_ctim).nanoseconds(since: Timestamp(status.st_mtim)) > 3_000_000_000
         }
         recovered.identity.file = own
-        if try hasLostEnd(file) {
-            recovered.addDamage(before: Int(status.st_size))
+        if try ChangeLogFile.hasLostEnd(file) {
+            recovered.damageEnd = Int(status.st_size)
             recovered.mayBeOutdated = true
         }
         // A power failure may have removed the end.
@@ -152,56 +151,44 @@ extension ChangeLogFile {
         if recovered.isOutdated || recovered.mayBeOutdated || recovered.isDamaged { recovered.epoch = .random() }
         return .recovered(recovered)
     }
-}
 
-extension ChangeLogFile.Recovered {
     /// Reads all entries, and skips damage.
-    fileprivate mutating func read(
+    private mutating func read(
         _ entries: consuming LogEntryReader, limits: PropertyListLimits
     ) throws(SystemCall.Failure) {
         var marks = LoggedMarks()
         while let item = try entries.next() {
             switch item {
             case .entry(let entry):
-                if !append(entry, &marks, limits: limits) { addDamage(before: entry.range.upperBound) }
-            case .damage(let end): addDamage(before: end)
+                if !append(entry, &marks, limits: limits) { damageEnd = entry.range.upperBound }
+            case .damage(let end): damageEnd = end
             }
         }
         usefulSize += marks.size + ranges.reduce(0) { $0 + $1.count }
-        if isDamaged { markedSinceDamage = marks.domainsMarked(after: damageEnd) }
+        if let damageEnd { markedSinceDamage = marks.domainsMarked(after: damageEnd) }
         self.marks = marks.byDomain()
     }
-
-    fileprivate mutating func addDamage(before end: Int) { (isDamaged, damageEnd) = (true, end) }
 
     /// Appends an entry; returns false if the entry is invalid or can't follow the previous ones.
     private mutating func append(
         _ entry: LogEntryReader.Entry, _ marks: inout LoggedMarks, limits: PropertyListLimits
     ) -> Bool {
+        isClosed = false
         if marks.repeats(entry.hash, at: entry.range.lowerBound) {
-            (size, isClosed) = (entry.range.upperBound, false)
+            size = entry.range.upperBound
             return true
         }
-        let fields: Fields
-        do {
-            let value = try entry.payload.withUnsafeBytes { try PropertyListValue(parsing: $0, limits: limits) }
-            fields = try Fields(value, of: "An entry")
-        } catch {
-            return false
-        }
-        isClosed = fields.values["type"] == "end"
-        if isClosed { return true }
-        size = entry.range.upperBound
-        do throws(DefaultsError) {
-            switch fields.values["type"] {
-            case "mark": return add([try FileMark(fields)], entry, to: &marks)
-            case .string(FileMarkGroup.type): return add(Array(try FileMarkGroup(fields).marks), entry, to: &marks)
-            case .string(LogIdentity.type): identity = try LogIdentity(fields)
-            default: return add(try LogRecord(fields), entry)
-            }
+        let decoded = LogEntry(decoding: entry.payload, limits: limits)
+        if case .end = decoded { isClosed = true } else { size = entry.range.upperBound }
+        switch decoded {
+        case .record(let record): return add(record, entry)
+        case .mark(let mark): return add([mark], entry, to: &marks)
+        case .marks(let group): return add(Array(group.marks), entry, to: &marks)
+        case .identity(let identity):
+            self.identity = identity
             return true
-        } catch {
-            return false
+        case .end: return true
+        case .thinned, nil: return false
         }
     }
 
@@ -212,7 +199,7 @@ extension ChangeLogFile.Recovered {
         if newest > head {
             // The records before the mark are missing.
             guard newest < LogRecord.maximumRevision else { return false }
-            addDamage(before: entry.range.lowerBound)
+            damageEnd = entry.range.lowerBound
             (head, lastMissing) = (newest, newest)
         }
         marks.add(new, entry.hash, at: entry.range)
@@ -222,7 +209,7 @@ extension ChangeLogFile.Recovered {
     private mutating func add(_ record: LogRecord, _ entry: LogEntryReader.Entry) -> Bool {
         guard record.revision > head, record.revision < LogRecord.maximumRevision else { return false }
         if record.revision != head + 1 {
-            addDamage(before: entry.range.lowerBound)
+            damageEnd = entry.range.lowerBound
             lastMissing = record.revision - 1
         }
         head = record.revision
@@ -239,7 +226,7 @@ extension ChangeLogFile.Recovered {
     /// - Parameters:
     ///   - later: The other log.
     ///   - archived: The records that it had lost to an archive of its own, oldest first.
-    mutating func add(_ later: ChangeLogFile.Recovered, archived: [LogRecord] = []) {
+    mutating func add(_ later: RecoveredLog, archived: [LogRecord] = []) {
         let known = identity.added.map { $0.log == later.identity.log ? $0.revision : 0 } ?? 0
         if later.head <= known, later.head > 0 { return }
         let start = head

@@ -1,0 +1,264 @@
+import Glibc
+import Linux
+
+/// The log on disk: a file with the change log, so that cursors, unsaved edits and the history survive the agent and a
+/// reboot, and an archive of the records that the file loses.
+///
+/// The log itself is in memory, with the domains that it describes: in a `LoggedState`, which has a lock of its own.
+/// All methods are synchronous and may be called from any thread; those that wait for the disk say so.
+///
+/// The lock order is `archive`, then `logFile`, then the state's lock.
+package final class Journal: Sendable {
+    package let location: LogLocation
+    /// The lock for the log file.
+    ///
+    /// Held while the file is written, so that entries reach it in order.
+    let logFile: ForkSafeMutex<LogFileState>
+    /// The archive of the records that the log file loses.
+    ///
+    /// Held during I/O, for up to a few seconds, so only threads that may wait for the disk acquire it.
+    let archive: ForkSafeMutex<HistoryArchive>
+
+    /// Creates a journal that writes nothing until it begins.
+    ///
+    /// - Parameters:
+    ///   - location: The paths of the files.
+    ///   - lock: The lock of the files, if other agents might use them.
+    package init(at location: LogLocation, lock: consuming LockFile? = nil) {
+        self.location = location
+        logFile = ForkSafeMutex(LogFileState(lock: lock))
+        archive = ForkSafeMutex(HistoryArchive(path: location.archive))
+    }
+
+    /// Creates the journal of an agent, beside the socket if its usual location can't be used.
+    ///
+    /// - Parameter location: The usual location.
+    /// - Returns: The journal, and a sentence if that isn't at the usual location.
+    package static func claim(_ location: LogLocation) -> (journal: Journal, warning: String?) {
+        // Beside the socket, nobody else who might use the files can have claimed it.
+        guard let fallback = location.fallback else { return (Journal(at: location), nil) }
+        let directory = Path.directory(of: location.log)
+        do throws(SystemCall.Failure) {
+            try location.makeDirectory()
+            if let lock = try location.lock() { return (Journal(at: location, lock: lock), nil) }
+            return (
+                Journal(at: fallback),
+                "Another agent is writing the history in \(directory), so this one keeps its own beside the socket. "
+                    + "Give each its own XDG_STATE_HOME."
+            )
+        } catch {
+            let reason = SystemCall.message(error.number)
+            return (
+                Journal(at: fallback), "The history won't survive a reboot: \(directory) can't be used: \(reason)."
+            )
+        }
+    }
+
+    /// Begins to write the log to its file.
+    ///
+    /// If this fails, the log continues in memory only, until `maintain` succeeds; `problem` is then the reason.
+    ///
+    /// - Parameters:
+    ///   - state: The log, with the domains. No other thread uses it yet.
+    ///   - earlier: The log that the state has resumed. If all of it is in the same file, that file is continued; any
+    ///     other file is replaced.
+    ///   - sizeLimit: The size above which the file is replaced; twice the log's capacity by default.
+    ///   - exclusions: The keys whose values are never stored in either file.
+    func begin(
+        _ state: ForkSafeMutex<some LoggedState>, continuing earlier: RecoveredLog?, sizeLimit: Int?,
+        excluding exclusions: HistoryExclusions
+    ) {
+        archive.withLock { archive in
+            logFile.withLock { file in
+                file.begin(exclusions, at: location, earlier)
+                ChangeLogFile.removeLeftovers(of: location.log)
+                let (published, copy) = state.withLock { state in
+                    let published = (state.outbox ?? []).compactMap {
+                        if case .record(let record) = $0 { record } else { nil }
+                    }
+                    state.outbox = []
+                    return (published, state)
+                }
+                let log = copy.log
+                file.sizeLimit = sizeLimit ?? 2 * log.capacity.bytes
+                do throws(SystemCall.Failure) {
+                    if let earlier, earlier.path == location.log, earlier.isInFile {
+                        let continued = try ChangeLogFile(
+                            continuing: earlier, epoch: log.epoch, sizeLimit: file.sizeLimit, exclusions)
+                        file.phase = .writing(continued)
+                        try continued.append(published.map { .record($0) } + copy.marks(lackedBy: earlier, published))
+                    } else {
+                        // The new file lacks what the log has discarded. The archive has the records of a damaged one.
+                        let all = (earlier?.isDamaged == false ? earlier?.records ?? [] : []) + published
+                        try archive.append(all.filter { $0.revision < log.oldest }, excluding: exclusions)
+                        let identity = earlier?.identity ?? LogIdentity()
+                        file.phase = .writing(
+                            try .create(
+                                at: location.log, log: log, marks: copy.marks(), sizeLimit: file.sizeLimit,
+                                identity: identity, excluding: exclusions))
+                    }
+                } catch {
+                    _ = suspend(&file, state, error, at: earlier?.path)
+                }
+            }
+        }
+    }
+
+    /// Makes the log durable as it is, so that the next agent continues it even if the system restarts.
+    ///
+    /// Waits for the disk. Nothing may be published afterwards.
+    func close(_ state: ForkSafeMutex<some LoggedState>) {
+        // Wait until a new version of the file is complete.
+        archive.withLock { archive in
+            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(&archive, HistoryLimits(), state) }
+            logFile.withLock { file in
+                try? file.file?.close()
+                file.phase = .none
+                file.lock = nil
+            }
+        }
+    }
+
+    /// Checks that the log's file and lock are where a later agent looks for them.
+    ///
+    /// Somebody may have removed them together with their directory, replaced the file with a copy, or cut it. Then
+    /// `maintain` must be called, which writes the file again.
+    ///
+    /// - Returns: The problem to report, once for each loss.
+    func newLoss() -> DefaultsError? {
+        logFile.withLock { file in
+            let isKnown = file.isLossReported
+            file.isLossReported = !file.isInPlace
+            if !file.isLossReported || isKnown { return nil }
+            return DefaultsError(
+                .notSaved,
+                "The change log \(location.log) was removed, replaced or cut by another program. It is being written "
+                    + "again.")
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes to the log file all entries that it lacks.
+    ///
+    /// If the file can't be written, the log continues in memory, until `maintain` succeeds.
+    ///
+    /// - Returns: The reason why the file can't be written anymore, if it can't; and whether the observer must be asked
+    ///   to call `maintain`.
+    func write(_ state: ForkSafeMutex<some LoggedState>) -> (lost: DefaultsError?, needsMaintenance: Bool) {
+        logFile.withLock { file in (write(state, to: &file), file.requestsMaintenance()) }
+    }
+
+    /// Runs a closure on the state while the log file is complete.
+    ///
+    /// This way, a crash can't lose a record that was already handed out, whose revision would then be used again.
+    ///
+    /// - Returns: The closure's result, and the reason why the file can't be written anymore, if it can't.
+    func whileWritten<State: LoggedState, Value: Sendable>(
+        _ state: ForkSafeMutex<State>, _ body: (inout State) -> Value
+    ) -> (Value, lost: DefaultsError?) {
+        logFile.withLock { file in whileWritten(&file, state, body) }
+    }
+
+    /// Runs a closure on the state while the log file is complete.
+    func whileWritten<State: LoggedState, Value: Sendable>(
+        _ file: inout LogFileState, _ state: ForkSafeMutex<State>, _ body: (inout State) -> Value
+    ) -> (Value, lost: DefaultsError?) {
+        var lost: DefaultsError?
+        while true {
+            lost = write(state, to: &file) ?? lost
+            let isWriting = file.isWriting
+            // New entries may have been added in the meantime.
+            let value = state.withLock { $0.outbox?.isEmpty ?? true || !isWriting ? body(&$0) : nil }
+            if let value { return (value, lost) }
+        }
+    }
+
+    /// Writes to the log file all entries that it lacks.
+    ///
+    /// - Returns: The reason why the file can't be written anymore, if it can't.
+    private func write(
+        _ state: ForkSafeMutex<some LoggedState>, to file: inout LogFileState
+    ) -> DefaultsError? {
+        guard case .writing(let log) = file.phase else { return nil }
+        let entries = state.withLock { state in
+            defer { if state.outbox != nil { state.outbox = [] } }
+            return state.outbox ?? []
+        }
+        if entries.isEmpty { return nil }
+        do throws(SystemCall.Failure) {
+            try log.append(entries)
+            return nil
+        } catch {
+            return suspend(&file, state, error)
+        }
+    }
+
+    /// Stops writing to the file after a failure.
+    ///
+    /// Its records stay there, for the history. But a later agent must not continue its epoch, since the log continues
+    /// in memory: every cursor then meets an explicit gap.
+    ///
+    /// - Parameters:
+    ///   - file: The state of the file.
+    ///   - state: The log, with the domains.
+    ///   - failure: The reason.
+    ///   - path: The path of the file that a later agent may recover, if that is another one.
+    /// - Returns: The problem to report.
+    private func suspend(
+        _ file: inout LogFileState, _ state: ForkSafeMutex<some LoggedState>, _ failure: SystemCall.Failure,
+        at path: String? = nil
+    ) -> DefaultsError {
+        let isMarked = ChangeLogHeader.markOutdated(path ?? location.log)
+        let problem = DefaultsError(
+            .notSaved, errno: failure.number,
+            "The change log can't be written to \(location.log), so followers will see a gap if the agent ends. The "
+                + "system says")
+        file.phase = .suspended(file.file, because: problem)
+        state.withLock { state in
+            state.outbox = nil
+            if !isMarked { state.log.beginEpoch() }
+        }
+        return problem
+    }
+
+    // MARK: The state of the files
+
+    /// The reason why the log isn't being written to its file; `nil` if it is, or if it hasn't begun.
+    package var problem: DefaultsError? { logFile.withLock { $0.problem } }
+
+    /// The reason why older records aren't being moved to the archive; `nil` if they are.
+    package var archiveProblem: DefaultsError? { logFile.withLock { $0.archiveProblem } }
+
+    /// Whether the files aren't as they should be, so that maintaining them must be tried again.
+    package var needsMaintenance: Bool { logFile.withLock { $0.needsNewVersion } }
+
+    /// The keys whose values are never stored on disk.
+    var exclusions: HistoryExclusions { logFile.withLock { $0.exclusions } }
+
+    /// Sets the keys whose values are never stored on disk; `maintain` removes them from the files.
+    package func exclude(_ exclusions: HistoryExclusions) {
+        logFile.withLock { $0.exclude(exclusions, at: location) }
+    }
+
+    /// The sizes in bytes of the log's file and the archive, as far as there are any, by path.
+    package var files: [(path: String, bytes: Int)] {
+        let hasLog = logFile.withLock { $0.file != nil }
+        return ((hasLog ? [location.log] : []) + [location.archive]).compactMap { path in
+            var status = stat()
+            return stat(path, &status) == 0 ? (path, Int(status.st_size)) : nil
+        }
+    }
+}
+
+/// The log in memory, with the domains that it describes.
+protocol LoggedState: Sendable {
+    var log: ChangeLog { get set }
+    /// The entries that the log's file lacks, in order; `nil` if they aren't collected.
+    var outbox: [LogEntry]? { get set }
+
+    /// Returns the marks of all domains' files.
+    func marks() -> [LogEntry]
+    /// Returns the marks that a recovered log lacks, to which some records are added.
+    func marks(lackedBy earlier: RecoveredLog, _ published: [LogRecord]) -> [LogEntry]
+}
