@@ -1,9 +1,10 @@
-import DefaultsCore
 import Linux
 import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("A history during which the clock was set back")
 struct ClockHistoryTests {
@@ -24,7 +25,8 @@ struct ClockHistoryTests {
             let path = try place.log()
             try Programs.shell("mkdir -p '\(Path.directory(of: path))'", in: place.root)
             let mark = FileMark(domain: domain, hash: ContentHash(file), revision: log.head)
-            _ = try ChangeLogFile.create(at: path, log: log, marks: [.mark(mark)], sizeLimit: 1 << 20)
+            let contents = ChangeLogFile.Contents(of: log, marks: [.mark(mark)], sizeLimit: 1 << 20)
+            try ChangeLogFile(drafting: contents, for: path).publish()
             let agent = try AgentProcess(place)
             defer { agent.kill() }
             try body(agent)

@@ -103,3 +103,17 @@ extension PropertyListValue {
         }
     }
 }
+
+extension Array {
+    /// Returns the number of elements before the first one that doesn't meet a condition, by binary search.
+    ///
+    /// No later element may meet the condition.
+    func countOfPrefix(_ meetsCondition: (Element) -> Bool) -> Int {
+        var (count, end) = (0, self.count)
+        while count < end {
+            let middle = (count + end) / 2
+            if meetsCondition(self[middle]) { count = middle + 1 } else { end = middle }
+        }
+        return count
+    }
+}

@@ -169,8 +169,4 @@ package struct FileIdentity: Hashable, Sendable {
 package struct FileStamp: Hashable, Sendable {
     package var inode: UInt64
     package var modified: Timestamp
-
-    package init(inode: UInt64, modified: Timestamp) {
-        (self.inode, self.modified) = (inode, modified)
-    }
 }

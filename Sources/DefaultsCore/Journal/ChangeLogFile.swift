@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-package import Linux
+import Linux
 
 /// A copy of the change log in a file, so that cursors, unsaved edits and the history survive the agent and a reboot.
 ///
@@ -11,11 +11,11 @@ package import Linux
 ///
 /// Unchecked because a new version is written on one thread and then used on others. Until it is published, only that
 /// thread has it; from then on, `Journal.logFile` guards it.
-package final class ChangeLogFile: @unchecked Sendable {
-    private(set) var path: String
+final class ChangeLogFile: @unchecked Sendable {
+    let path: String
     private let file: FileDescriptor
-    /// Whether the file is a new version that hasn't been published, and so is removed with this object.
-    private var isDraft = false
+    /// The path of a new version that hasn't been published, and so is removed with this object.
+    private var draftPath: String?
     private var size: Int
     /// The revision of the first record in the file.
     private var first: Revision
@@ -27,25 +27,12 @@ package final class ChangeLogFile: @unchecked Sendable {
     private(set) var identity: LogIdentity
 
     /// The size in bytes above which the file should be replaced: at least twice the size of a new version.
-    package var sizeLimit: Int
+    var sizeLimit: Int
     /// The size limit before it was raised because the file couldn't be replaced.
     private(set) var firstSizeLimit: Int
 
     /// Whether the file should be replaced by a version without the records that the log has discarded.
-    package var isOversized: Bool { size > sizeLimit }
-
-    /// Creates a file with a log and marks, replacing any existing file.
-    ///
-    /// The file is complete, or not there at all.
-    package static func create(
-        at path: String, log: ChangeLog, marks: [LogEntry], sizeLimit: Int, identity: LogIdentity = LogIdentity(),
-        excluding exclusions: HistoryExclusions = HistoryExclusions()
-    ) throws(SystemCall.Failure) -> ChangeLogFile {
-        let file = try ChangeLogFile(
-            drafting: Contents(of: log, marks, identity), for: path, sizeLimit: sizeLimit, exclusions)
-        try file.publish(at: path)
-        return file
-    }
+    var isOversized: Bool { size > sizeLimit }
 
     /// Opens a file that was recovered, to append entries to it.
     ///
@@ -56,7 +43,8 @@ package final class ChangeLogFile: @unchecked Sendable {
     ///   - exclusions: The keys whose values don't get into the file.
     /// - Throws: The failure of the system call.
     init(
-        continuing recovered: RecoveredLog, epoch: Epoch, sizeLimit: Int, _ exclusions: HistoryExclusions
+        continuing recovered: RecoveredLog, epoch: Epoch, sizeLimit: Int,
+        excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(SystemCall.Failure) {
         (path, size, first) = (recovered.path, recovered.size, recovered.first)
         (ranges, self.sizeLimit, self.exclusions) = (recovered.ranges, sizeLimit, exclusions)
@@ -77,7 +65,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     /// Appends entries.
     ///
     /// - Throws: The failure of the system call; the file then still ends with the previous entry, if possible.
-    package func append(_ entries: [LogEntry]) throws(SystemCall.Failure) {
+    func append(_ entries: [LogEntry]) throws(SystemCall.Failure) {
         var bytes: [UInt8] = []
         var new: [Range<Int>] = []
         for entry in entries {
@@ -145,7 +133,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     }
 
     /// Appends the end of the log, and makes the file durable.
-    package func close() throws(SystemCall.Failure) {
+    func close() throws(SystemCall.Failure) {
         try append([.end])
         try file.synchronize()
         try? FileDescriptor.synchronizeDirectory(of: path)
@@ -160,6 +148,10 @@ package final class ChangeLogFile: @unchecked Sendable {
     struct Contents {
         let epoch: Epoch
         let identity: LogIdentity
+        /// The keys to leave out of the records that are encoded.
+        let exclusions: HistoryExclusions
+        /// The size limit of the version, which is raised to twice its size.
+        let sizeLimit: Int
         /// The old version, if there is one.
         let old: ChangeLogFile?
         /// Whether no other program has changed the size of the old version.
@@ -174,9 +166,8 @@ package final class ChangeLogFile: @unchecked Sendable {
         private(set) var lost: ArraySlice<Range<Int>> = []
         /// Whether those directly precede the first record.
         private(set) var isLostAdjacent = false
-        /// The records after those that are copied.
-        private(set) var records: [LogRecord]
-        let marks: [LogEntry]
+        /// The entries after the records that are copied.
+        private(set) var entries: [LogEntry]
         /// The revision of the last record.
         let head: Revision
 
@@ -185,25 +176,28 @@ package final class ChangeLogFile: @unchecked Sendable {
         /// - Parameters:
         ///   - log: The log.
         ///   - marks: The marks of the domains' files.
+        ///   - exclusions: The keys to leave out of the records that are encoded.
+        ///   - sizeLimit: The size limit of the version.
         ///   - identity: The identity of the log; by default, that of the old version.
         ///   - old: The old version.
         ///   - copies: Whether records may be copied as they are; to encode tens of thousands of records takes a while.
         init(
-            of log: ChangeLog, _ marks: [LogEntry], _ identity: LogIdentity? = nil, replacing old: ChangeLogFile? = nil,
-            copies: Bool = true
+            of log: ChangeLog, marks: [LogEntry], excluding exclusions: HistoryExclusions = HistoryExclusions(),
+            sizeLimit: Int, identity: LogIdentity? = nil, replacing old: ChangeLogFile? = nil, copies: Bool = true
         ) {
-            (epoch, first, head, self.marks, self.old) = (log.epoch, log.oldest, log.head, marks, old)
+            (epoch, first, head, self.old) = (log.epoch, log.oldest, log.head, old)
+            (self.exclusions, self.sizeLimit) = (exclusions, sizeLimit)
             self.identity = identity ?? old?.identity ?? LogIdentity()
-            records = log.records(after: log.oldest - 1) ?? []
             (isWhole, end) = (old?.isWhole ?? true, old?.size ?? 0)
-            guard let old, isWhole, first >= old.first else { return }
-            let count = Int(min(first - old.first, Revision(old.ranges.count)))
-            lost = old.ranges[..<count]
-            isLostAdjacent = old.first + Revision(count) == first
-            if copies, count < old.ranges.count {
-                copied = old.ranges[count...]
+            var records = log.records(after: log.oldest - 1) ?? []
+            if let old, isWhole, first >= old.first {
+                let count = Int(min(first - old.first, Revision(old.ranges.count)))
+                lost = old.ranges[..<count]
+                isLostAdjacent = old.first + Revision(count) == first
+                if copies { copied = old.ranges[count...] }
                 records.removeFirst(min(copied.count, records.count))
             }
+            entries = records.map { .record($0) } + marks
         }
 
         /// Copies the records that would otherwise be lost, too; requires that they are adjacent.
@@ -240,23 +234,19 @@ package final class ChangeLogFile: @unchecked Sendable {
         return bytes
     }
 
-    /// Writes a new version beside the file.
+    /// Writes a new version beside a file.
     ///
     /// - Parameters:
     ///   - contents: The contents of the version.
-    ///   - path: The path at which the version will be published.
-    ///   - sizeLimit: The size limit, which is raised to twice the version's size.
-    ///   - exclusions: The keys to leave out of the records that are encoded.
+    ///   - path: The path of the file.
     /// - Throws: The failure of the system call.
-    init(
-        drafting contents: Contents, for path: String, sizeLimit: Int, _ exclusions: HistoryExclusions
-    ) throws(SystemCall.Failure) {
-        let temporary = Path.unused("\(path)\(Self.draftSuffix)")
-        (self.path, first, self.sizeLimit, self.exclusions) = (temporary, contents.first, sizeLimit, exclusions)
-        firstSizeLimit = sizeLimit
+    init(drafting contents: Contents, for path: String) throws(SystemCall.Failure) {
+        let draft = Path.unused("\(path)\(Self.draftSuffix)")
+        (self.path, first, exclusions) = (path, contents.first, contents.exclusions)
+        (sizeLimit, firstSizeLimit) = (contents.sizeLimit, contents.sizeLimit)
         (size, identity) = (ChangeLogHeader.size, contents.identity)
-        file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
-        isDraft = true
+        file = try FileDescriptor(opening: draft, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
+        draftPath = draft
         identity.file = try LogIdentity.file(file)
         try file.write(ChangeLogHeader(epoch: contents.epoch, start: contents.first - 1).encoded)
         try contents.old?.read(contents.copied) { records throws(SystemCall.Failure) in try file.write(records) }
@@ -264,13 +254,13 @@ package final class ChangeLogFile: @unchecked Sendable {
             ranges.append(size..<size + range.count)
             size += range.count
         }
-        try append(contents.records.map { .record($0) } + contents.marks + [.identity(identity)])
-        self.sizeLimit = max(sizeLimit, size * 2)
-        firstSizeLimit = self.sizeLimit
+        try append(contents.entries + [.identity(identity)])
+        sizeLimit = max(sizeLimit, size * 2)
+        firstSizeLimit = sizeLimit
     }
 
     deinit {
-        if isDraft { unlink(path) }
+        if let draftPath { unlink(draftPath) }
     }
 
     private static let draftSuffix = ".new-"
@@ -285,17 +275,17 @@ package final class ChangeLogFile: @unchecked Sendable {
         size += bytes.count
     }
 
-    /// Moves the version to the path of the file, which it replaces.
-    func publish(at path: String) throws(SystemCall.Failure) {
-        try SystemCall.run { rename(self.path, path) }
-        (self.path, isDraft) = (path, false)
+    /// Replaces the file with the new version.
+    func publish() throws(SystemCall.Failure) {
+        if let draftPath { try SystemCall.run { rename(draftPath, path) } }
+        draftPath = nil
     }
 
     /// Waits until the version is on the disk, so that it doesn't replace a durable file with less.
     func synchronize() throws(SystemCall.Failure) { try file.synchronize() }
 
     /// Removes incomplete versions of the file that a crash left behind.
-    package static func removeLeftovers(of path: String) {
+    static func removeLeftovers(of path: String) {
         for leftover in Path.numbered("\(path)\(draftSuffix)") { unlink(leftover) }
     }
 }

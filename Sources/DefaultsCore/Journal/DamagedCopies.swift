@@ -19,11 +19,17 @@ package enum DamagedCopies {
     /// Returns the paths of the logs whose records aren't in the archive, oldest first.
     package static func unarchivedPaths(of path: String) -> [String] { paths(path + unarchivedSuffix) }
 
-    /// Returns the path of the next copy, after making room for it.
-    static func nextPath(of path: String) -> String { next(path + suffix) }
-
-    /// Returns the path of the next log whose records aren't in the archive, after making room for it.
-    static func nextUnarchivedPath(of path: String) -> String { next(path + unarchivedSuffix) }
+    /// Returns the path of the next copy, or log whose records aren't in the archive, after making room for it.
+    static func nextPath(of path: String, isArchived: Bool = true) -> String {
+        let prefix = path + (isArchived ? suffix : unarchivedSuffix)
+        let known = paths(prefix)
+        for copy in known.dropLast(limit - 1) { unlink(copy) }
+        guard let last = known.last.flatMap({ Int(Substring($0.utf8.dropFirst(prefix.utf8.count))) }) else {
+            // If the directory couldn't be listed, there may be copies nevertheless.
+            return Path.unused(prefix)
+        }
+        return "\(prefix)\(last + 1)"
+    }
 
     /// Removes all copies.
     static func remove(of path: String) {
@@ -31,16 +37,6 @@ package enum DamagedCopies {
     }
 
     private static func paths(_ prefix: String) -> [String] {
-        Path.numbered(prefix).sorted { number(of: $0, prefix) < number(of: $1, prefix) }
-    }
-
-    private static func next(_ prefix: String) -> String {
-        let known = paths(prefix)
-        for copy in known.dropLast(limit - 1) { unlink(copy) }
-        return "\(prefix)\((known.last.map { number(of: $0, prefix) } ?? 0) + 1)"
-    }
-
-    private static func number(of copy: String, _ prefix: String) -> Int {
-        Int(Substring(copy.utf8.dropFirst(prefix.utf8.count))) ?? 0
+        Path.numbered(prefix).sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     }
 }

@@ -9,40 +9,24 @@ package struct FileMark: Hashable, Sendable {
     /// The revision of the last log record that the file and `pending` together reflect.
     package var revision: Revision
     /// The edits that the file doesn't hold.
-    package var pending: [String: Edit]
+    package var pending: [String: Edit] = [:]
     /// The values that the file holds of the keys of these edits; `nil` for a key that it doesn't have.
     ///
     /// A key is missing if its value isn't known: earlier versions of the agent didn't write these values.
-    package var replaced: Difference
+    package var replaced: Difference = [:]
     /// Whether the file was missing when the last of these edits was made, so that whoever creates it anew doesn't know
     /// their values.
-    package var isMissing: Bool
+    package var isMissing = false
     /// Whether the mark announces a save of this version, which may never have happened.
-    package var isIntent: Bool
+    package var isIntent = false
     /// The file that an announced save replaces; `nil` if there is none.
     ///
     /// Earlier versions of the agent didn't write this.
     package var expected: FileStamp?
     /// Whether a problem with the domain has been reported, but its recovery has not.
-    package var isTroubled: Bool
+    package var isTroubled = false
     /// Whether another version has replaced this one, so that the mark has only the keys of the edits.
     package private(set) var isReplaced = false
-
-    package init(
-        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:],
-        replaced: Difference = [:], isMissing: Bool = false, isIntent: Bool = false,
-        expected: FileStamp? = nil, isTroubled: Bool = false
-    ) {
-        self.domain = domain
-        self.hash = hash
-        self.revision = revision
-        self.pending = pending
-        self.replaced = replaced
-        self.isMissing = isMissing
-        self.isIntent = isIntent
-        self.expected = expected
-        self.isTroubled = isTroubled
-    }
 
     /// Whether the file held everything about the domain.
     var isComplete: Bool { pending.isEmpty && !isIntent && !isTroubled }

@@ -8,29 +8,19 @@ import PropertyList
 package struct FileMarkGroup: Hashable, Sendable {
     /// The revision of the last log record that the files reflect.
     package let revision: Revision
-    private var names: [DomainName] = []
-    private var hashes: [ContentHash] = []
+    private let names: [DomainName]
+    private let hashes: [ContentHash]
 
     /// The maximum number of marks in a group, which bounds the size of an entry.
     private static let capacity = 4096
 
     /// Creates groups from the hashes of files; domains that can't be in a group are ignored.
     static func groups(of files: some Sequence<(Domain, ContentHash)>, revision: Revision) -> [FileMarkGroup] {
-        var groups: [FileMarkGroup] = []
-        var group = FileMarkGroup(revision: revision)
-        for (domain, hash) in files where domain.isUsual {
-            group.names.append(domain.name)
-            group.hashes.append(hash)
-            if group.names.count == capacity {
-                groups.append(group)
-                group = FileMarkGroup(revision: revision)
-            }
+        let usual = files.filter { $0.0.isUsual }
+        return stride(from: 0, to: usual.count, by: capacity).map { start in
+            let part = usual[start..<min(start + capacity, usual.count)]
+            return FileMarkGroup(revision: revision, names: part.map(\.0.name), hashes: part.map(\.1))
         }
-        return group.names.isEmpty ? groups : groups + [group]
-    }
-
-    private init(revision: Revision) {
-        self.revision = revision
     }
 
     /// The marks.
@@ -59,9 +49,8 @@ extension FileMarkGroup {
             throw Fields.wrong("hashes", "data of eight bytes for each name")
         }
         let text = try fields.string("names")
-        for name in text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            names.append(try DomainName(String(Substring(name))))
-        }
+        names = try text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { name throws(DefaultsError) in try DomainName(String(Substring(name))) }
         guard names.count * 8 == bytes.count else {
             throw Fields.wrong("hashes", "data of eight bytes for each name")
         }

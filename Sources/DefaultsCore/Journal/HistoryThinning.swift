@@ -5,8 +5,8 @@ import PropertyList
 /// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes exceed
 /// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
 /// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
-/// dropped, and so is a single change that exceeds it. Records other than changes are treated as changes to a key of
-/// their own in each domain. What is lost of each key is noted, and no later change to it is lost, except for one that
+/// dropped, and so is a single change that exceeds it. All other records of a domain count as changes to one
+/// pseudo-key. The newest lost change of each key is recorded, and no later change to it is lost, except for one that
 /// exceeds the limit.
 extension HistoryLimits {
     private struct ChangeKey: Hashable {
@@ -30,9 +30,8 @@ extension HistoryLimits {
         var isWhole = true
         /// The number of keys in the entry.
         var count = 0
-        var kept: Set<String> = []
-        /// Whether a record without keys is kept.
-        var isKept = false
+        /// The keys to keep; `nil` stands for a record without keys.
+        var kept: Set<String?> = []
     }
 
     /// Returns the contents of the thinned file.
@@ -46,13 +45,14 @@ extension HistoryLimits {
             guard let record = file.record(at: index), record.revision > last else { continue }
             last = record.revision
             let allowed = exclusions.redact(record)
-            let keys = allowed.changeSet?.changes.map(\.key) ?? []
+            let changed = allowed.changeSet?.changes.map(\.key) ?? []
+            let keys = changed.isEmpty ? [nil] : changed.map(Optional.some)
             selections[index].isWhole = allowed == record
             selections[index].count = keys.count
-            let size = file.entry(at: index).count / max(1, keys.count)
+            let size = file.entry(at: index).count / keys.count
             let candidate = Candidate(
                 entry: index, revision: record.revision, size: size, isRecent: record.time.nanoseconds >= limit)
-            for key in keys.isEmpty ? [nil] : keys.map(Optional.some) {
+            for key in keys {
                 candidates[ChangeKey(domain: record.domain, key: key), default: []].append(candidate)
             }
         }
@@ -67,37 +67,13 @@ extension HistoryLimits {
                 size += candidate.size
                 // For now, every key keeps its last change.
                 if size > share, size > candidate.size { break }
-                if let key = key.key {
-                    selections[candidate.entry].kept.insert(key)
-                } else {
-                    selections[candidate.entry].isKept = true
-                }
+                selections[candidate.entry].kept.insert(key.key)
             }
         }
-        var (kept, entries) = encode(file, selections, within: bytes, without: exclusions)
-        var thinned = thinned(file, candidates, selections, kept, without: exclusions)
-        var beginning = thinned.encode(within: bytes / 8)
-        if beginning.count + entries.count > bytes {
-            (kept, entries) = encode(file, selections, within: bytes - bytes / 8, without: exclusions)
-            thinned = self.thinned(file, candidates, selections, kept, without: exclusions)
-            beginning = thinned.encode(within: bytes / 8)
-        }
-        return HistoryArchive.magic + beginning + entries
-    }
-
-    /// Returns the changes that the archive has lost, now and earlier.
-    private func thinned(
-        _ file: HistoryFile, _ candidates: [ChangeKey: [Candidate]], _ selections: [Selection], _ kept: Set<Int>,
-        without exclusions: HistoryExclusions
-    ) -> ThinnedChanges {
-        var thinned = file.thinned
-        thinned.remove(exclusions)
-        for (changeKey, all) in candidates {
-            guard let key = changeKey.key else { continue }
-            let lost = all.last { !kept.contains($0.entry) || !selections[$0.entry].kept.contains(key) }
-            if let lost { thinned.add(lost.revision, of: key, in: changeKey.domain) }
-        }
-        return thinned
+        let all = contents(of: file, candidates: candidates, selections: selections, within: bytes, without: exclusions)
+        if all.count <= bytes + HistoryArchive.magic.count { return all }
+        return contents(
+            of: file, candidates: candidates, selections: selections, within: bytes - bytes / 8, without: exclusions)
     }
 
     /// Returns the largest share that lets keys of the given sizes fit within a total, each cut to the share.
@@ -112,10 +88,11 @@ extension HistoryLimits {
         return .max
     }
 
-    /// Encodes the selected records, the newest first, until they reach a size; returns their indices, too.
-    private func encode(
-        _ file: HistoryFile, _ selections: [Selection], within limit: Int, without exclusions: HistoryExclusions
-    ) -> (kept: Set<Int>, entries: [UInt8]) {
+    /// Returns the contents of a file with the selected records, the newest first until they reach a size.
+    private func contents(
+        of file: HistoryFile, candidates: [ChangeKey: [Candidate]], selections: [Selection], within limit: Int,
+        without exclusions: HistoryExclusions
+    ) -> [UInt8] {
         var kept: Set<Int> = []
         var entries: [[UInt8]] = []
         var size = 0
@@ -128,13 +105,21 @@ extension HistoryLimits {
             kept.insert(index)
             entries.append(entry)
         }
-        return (kept, Array(entries.reversed().joined()))
+        // The changes that the archive has lost, now and earlier.
+        var thinned = file.thinned
+        thinned.remove(exclusions)
+        for (changeKey, all) in candidates {
+            guard let key = changeKey.key else { continue }
+            let lost = all.last { !kept.contains($0.entry) || !selections[$0.entry].kept.contains(key) }
+            if let lost { thinned.add(lost.revision, of: key, in: changeKey.domain) }
+        }
+        return HistoryArchive.magic + thinned.encode(within: bytes / 8) + entries.reversed().joined()
     }
 
     private func encode(
         _ file: HistoryFile, _ index: Int, _ selection: Selection, without exclusions: HistoryExclusions
     ) -> [UInt8]? {
-        guard selection.isKept || !selection.kept.isEmpty else { return nil }
+        if selection.kept.isEmpty { return nil }
         if selection.isWhole, selection.kept.count == selection.count { return Array(file.entry(at: index)) }
         guard let record = file.record(at: index) else { return nil }
         let thinned = exclusions.redact(record).filter { selection.kept.contains($0) }

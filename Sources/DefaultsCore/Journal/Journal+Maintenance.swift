@@ -26,7 +26,7 @@ extension Journal {
             // The files may be another agent's now.
             if !isOwn { return }
             recordExclusions(hasSettings)
-            let isLogClean = replaceFile(&archive, limits, state)
+            let isLogClean = replaceFile(of: state, limits, archive: &archive)
             do throws(SystemCall.Failure) {
                 let redaction = mustRedact ? UInt64.random(in: 1...UInt64(Int64.max)) : nil
                 if mustRedact || archive.isOversized(limits.bytes) {
@@ -42,7 +42,7 @@ extension Journal {
                     recordExclusions(hasSettings)
                 }
             } catch {
-                report(error, "The archive \(location.archive) can't be thinned")
+                logFile.withLock { $0.report(error, "The archive \(location.archive) can't be thinned") }
             }
         }
     }
@@ -58,15 +58,6 @@ extension Journal {
         if contents() != current { file.forget() }
     }
 
-    /// Sets `archiveProblem`.
-    private func report(_ failure: SystemCall.Failure, _ problem: String) {
-        logFile.withLock {
-            $0.archiveProblem = DefaultsError(
-                .notSaved, errno: failure.number,
-                "\(problem). Free disk space, or check the permissions. The system says")
-        }
-    }
-
     // MARK: New versions of the log's file
 
     /// The consequence for records of the old version that can't be archived.
@@ -79,37 +70,30 @@ extension Journal {
         case dropped
     }
 
-    /// The preparation of a new version of the log's file.
-    private struct Replacement {
-        var contents: ChangeLogFile.Contents
-        let sizeLimit: Int
-        let exclusions: HistoryExclusions
-        let unarchived: Unarchived
-    }
-
     /// Writes a new version of the log's file, if it needs one.
     ///
     /// - Returns: False if the file needs one, but couldn't be replaced.
     func replaceFile(
-        _ archive: inout HistoryArchive, _ limits: HistoryLimits, _ state: ForkSafeMutex<some LoggedState>
+        of state: ForkSafeMutex<some LoggedState>, _ limits: HistoryLimits, archive: inout HistoryArchive
     ) -> Bool {
         do throws(SystemCall.Failure) {
-            guard var replacement = try prepare(limits, state) else { return true }
+            guard let (planned, unarchived) = try prepare(state, limits) else { return true }
+            var contents = planned
             // Write the version first: if this fails, nothing has been added to the archive.
-            var new: ChangeLogFile? = try draft(replacement)
+            var new: ChangeLogFile? = try draft(contents)
             do throws(SystemCall.Failure) {
-                try moveRecords(replacement, to: &archive)
+                try moveRecords(contents, or: unarchived, to: &archive)
             } catch {
-                switch replacement.unarchived {
+                switch unarchived {
                 case .stay: throw error
-                case .copied: replacement.contents.copyLost()
+                case .copied: contents.copyLost()
                 case .dropped: break
                 }
                 // The disk may not have enough space for both versions.
                 new = nil
-                new = try draft(replacement)
+                new = try draft(contents)
             }
-            if let new { try finish(replacement, new, state) }
+            if let new { try finish(new, contents, of: state) }
             return true
         } catch {
             logFile.withLock { file in
@@ -117,10 +101,7 @@ extension Journal {
                 if let old = file.file { old.sizeLimit += old.sizeLimit / 2 }
                 // The log was closed, or its exclusions have changed, and this is called again.
                 if error.number == ECANCELED || file.problem != nil || file.archiveProblem != nil { return }
-                file.archiveProblem = DefaultsError(
-                    .notSaved, errno: error.number,
-                    "The change log \(location.log) can't be replaced, so it keeps growing. Free disk space, or check "
-                        + "the permissions. The system says")
+                file.report(error, "The change log \(location.log) can't be replaced, so it keeps growing")
             }
             return false
         }
@@ -128,8 +109,8 @@ extension Journal {
 
     /// Determines the contents of a new version of the log's file; `nil` if the file needs none.
     private func prepare(
-        _ limits: HistoryLimits, _ state: ForkSafeMutex<some LoggedState>
-    ) throws(SystemCall.Failure) -> Replacement? {
+        _ state: ForkSafeMutex<some LoggedState>, _ limits: HistoryLimits
+    ) throws(SystemCall.Failure) -> (ChangeLogFile.Contents, Unarchived)? {
         try logFile.withLock { file throws(SystemCall.Failure) in
             guard file.needsNewVersion else { return nil }
             // Somebody may have removed or replaced the directory and the lock of the log.
@@ -138,17 +119,16 @@ extension Journal {
                 guard let lock = try location.lock() else { throw SystemCall.Failure(number: EBUSY) }
                 file.lock = consume lock
             }
-            let ((log, marks), _) = whileWritten(&file, state) { ($0.log, $0.marks()) }
+            let ((log, marks), _) = whileWritten(state, in: &file) { ($0.log, $0.marks()) }
             let contents = ChangeLogFile.Contents(
-                of: log, marks, replacing: file.file, copies: file.redaction != nil)
-            return Replacement(
-                contents: contents, sizeLimit: file.sizeLimit, exclusions: file.exclusions,
-                unarchived: Self.unarchived(contents, file, limits))
+                of: log, marks: marks, excluding: file.exclusions, sizeLimit: file.sizeLimit, replacing: file.file,
+                copies: file.redaction != nil)
+            return (contents, Self.unarchived(contents, in: file, limits: limits))
         }
     }
 
     private static func unarchived(
-        _ contents: ChangeLogFile.Contents, _ file: borrowing LogFileState, _ limits: HistoryLimits
+        _ contents: ChangeLogFile.Contents, in file: borrowing LogFileState, limits: HistoryLimits
     ) -> Unarchived {
         // Records are copied as they are, so they must not have excluded keys, or be missing between others.
         let mayCopy = contents.isLostAdjacent && file.redaction != nil
@@ -161,10 +141,8 @@ extension Journal {
     }
 
     /// Writes a new version of the log's file beside it.
-    private func draft(_ replacement: Replacement) throws(SystemCall.Failure) -> ChangeLogFile {
-        let new = try ChangeLogFile(
-            drafting: replacement.contents, for: location.log, sizeLimit: replacement.sizeLimit,
-            replacement.exclusions)
+    private func draft(_ contents: ChangeLogFile.Contents) throws(SystemCall.Failure) -> ChangeLogFile {
+        let new = try ChangeLogFile(drafting: contents, for: location.log)
         try new.synchronize()
         return new
     }
@@ -173,9 +151,8 @@ extension Journal {
     ///
     /// If the system ends before the file is replaced, some records are in both files, which readers can tell.
     private func moveRecords(
-        _ replacement: Replacement, to archive: inout HistoryArchive
+        _ contents: ChangeLogFile.Contents, or unarchived: Unarchived, to archive: inout HistoryArchive
     ) throws(SystemCall.Failure) {
-        let contents = replacement.contents
         do throws(SystemCall.Failure) {
             if let old = contents.old {
                 var lost: [UInt8] = []
@@ -189,26 +166,27 @@ extension Journal {
             logFile.withLock { $0.archiveProblem = nil }
         } catch {
             let consequence =
-                replacement.unarchived == .dropped
+                unarchived == .dropped
                 ? "so they have been dropped from the history" : "so the change log keeps growing"
-            report(error, "Older changes can't be moved to \(location.archive), \(consequence)")
+            logFile.withLock {
+                $0.report(error, "Older changes can't be moved to \(location.archive), \(consequence)")
+            }
             throw error
         }
     }
 
     /// Completes the new version of the log's file with the latest entries, and replaces the old one.
     private func finish(
-        _ replacement: Replacement, _ new: ChangeLogFile, _ state: ForkSafeMutex<some LoggedState>
+        _ new: ChangeLogFile, _ contents: ChangeLogFile.Contents, of state: ForkSafeMutex<some LoggedState>
     ) throws(SystemCall.Failure) {
-        let contents = replacement.contents
         var unwritten: [LogEntry] = []
         try logFile.withLock { file throws(SystemCall.Failure) in
             do throws(SystemCall.Failure) {
                 // The agent has closed the log, or the exclusions have changed again.
-                guard !file.isClosed, file.file === contents.old, file.exclusions == replacement.exclusions else {
+                guard !file.isClosed, file.file === contents.old, file.exclusions == contents.exclusions else {
                     throw SystemCall.Failure(number: ECANCELED)
                 }
-                if case .writing(let old) = file.phase, old.isWhole {
+                if let old = file.written, old.isWhole {
                     try new.copyEntries(of: old, after: contents.end)
                 } else {
                     // If the old version couldn't be written, or was cut, the latest entries are only in memory.
@@ -225,9 +203,9 @@ extension Journal {
                 if file.file?.isNamed == false, access(location.log, F_OK) == 0 {
                     try SystemCall.run { rename(location.log, DamagedCopies.nextPath(of: location.log)) }
                 }
-                try new.publish(at: location.log)
+                try new.publish()
             } catch {
-                let isWriting = file.isWriting
+                let isWriting = file.written != nil
                 state.withLock { $0.outbox = isWriting ? unwritten + ($0.outbox ?? []) : nil }
                 throw error
             }

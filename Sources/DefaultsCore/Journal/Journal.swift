@@ -70,7 +70,7 @@ package final class Journal: Sendable {
     ) {
         archive.withLock { archive in
             logFile.withLock { file in
-                file.begin(exclusions, at: location, earlier)
+                file.begin(exclusions, at: location, continuing: earlier)
                 ChangeLogFile.removeLeftovers(of: location.log)
                 let (published, copy) = state.withLock { state in
                     let published = (state.outbox ?? []).compactMap {
@@ -84,21 +84,22 @@ package final class Journal: Sendable {
                 do throws(SystemCall.Failure) {
                     if let earlier, earlier.path == location.log, earlier.isInFile {
                         let continued = try ChangeLogFile(
-                            continuing: earlier, epoch: log.epoch, sizeLimit: file.sizeLimit, exclusions)
+                            continuing: earlier, epoch: log.epoch, sizeLimit: file.sizeLimit, excluding: exclusions)
                         file.phase = .writing(continued)
                         try continued.append(published.map { .record($0) } + copy.marks(lackedBy: earlier, published))
                     } else {
                         // The new file lacks what the log has discarded. The archive has the records of a damaged one.
                         let all = (earlier?.isDamaged == false ? earlier?.records ?? [] : []) + published
                         try archive.append(all.filter { $0.revision < log.oldest }, excluding: exclusions)
-                        let identity = earlier?.identity ?? LogIdentity()
-                        file.phase = .writing(
-                            try .create(
-                                at: location.log, log: log, marks: copy.marks(), sizeLimit: file.sizeLimit,
-                                identity: identity, excluding: exclusions))
+                        let contents = ChangeLogFile.Contents(
+                            of: log, marks: copy.marks(), excluding: exclusions, sizeLimit: file.sizeLimit,
+                            identity: earlier?.identity)
+                        let new = try ChangeLogFile(drafting: contents, for: location.log)
+                        try new.publish()
+                        file.phase = .writing(new)
                     }
                 } catch {
-                    _ = suspend(&file, state, error, at: earlier?.path)
+                    _ = suspend(&file, error, at: earlier?.path, in: state)
                 }
             }
         }
@@ -110,7 +111,7 @@ package final class Journal: Sendable {
     func close(_ state: ForkSafeMutex<some LoggedState>) {
         // Wait until a new version of the file is complete.
         archive.withLock { archive in
-            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(&archive, HistoryLimits(), state) }
+            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(of: state, HistoryLimits(), archive: &archive) }
             logFile.withLock { file in
                 try? file.file?.close()
                 file.phase = .none
@@ -137,60 +138,41 @@ package final class Journal: Sendable {
         }
     }
 
-    // MARK: Writing
-
-    /// Writes to the log file all entries that it lacks.
+    /// Runs a closure on the state while the log file has all entries.
     ///
-    /// If the file can't be written, the log continues in memory, until `maintain` succeeds.
+    /// This way, a crash can't lose a record that was already handed out, whose revision would then be used again. If
+    /// the file can't be written, the log continues in memory, until `maintain` succeeds.
     ///
-    /// - Returns: The reason why the file can't be written anymore, if it can't; and whether the observer must be asked
-    ///   to call `maintain`.
-    func write(_ state: ForkSafeMutex<some LoggedState>) -> (lost: DefaultsError?, needsMaintenance: Bool) {
-        logFile.withLock { file in (write(state, to: &file), file.requestsMaintenance()) }
-    }
-
-    /// Runs a closure on the state while the log file is complete.
-    ///
-    /// This way, a crash can't lose a record that was already handed out, whose revision would then be used again.
-    ///
-    /// - Returns: The closure's result, and the reason why the file can't be written anymore, if it can't.
+    /// - Returns: The closure's result; the problem to report if the file can't be written anymore; and whether the
+    ///   observer must be asked to call `maintain`.
     func whileWritten<State: LoggedState, Value: Sendable>(
         _ state: ForkSafeMutex<State>, _ body: (inout State) -> Value
-    ) -> (Value, lost: DefaultsError?) {
-        logFile.withLock { file in whileWritten(&file, state, body) }
+    ) -> (Value, lost: DefaultsError?, needsMaintenance: Bool) {
+        logFile.withLock { file in
+            let (value, lost) = whileWritten(state, in: &file, body)
+            return (value, lost, file.requestsMaintenance())
+        }
     }
 
-    /// Runs a closure on the state while the log file is complete.
+    /// Runs a closure on the state while the log file, whose state is given, has all entries.
     func whileWritten<State: LoggedState, Value: Sendable>(
-        _ file: inout LogFileState, _ state: ForkSafeMutex<State>, _ body: (inout State) -> Value
+        _ state: ForkSafeMutex<State>, in file: inout LogFileState, _ body: (inout State) -> Value
     ) -> (Value, lost: DefaultsError?) {
         var lost: DefaultsError?
         while true {
-            lost = write(state, to: &file) ?? lost
-            let isWriting = file.isWriting
-            // New entries may have been added in the meantime.
-            let value = state.withLock { $0.outbox?.isEmpty ?? true || !isWriting ? body(&$0) : nil }
+            let log = file.written
+            var entries: [LogEntry] = []
+            let value: Value? = state.withLock { state in
+                guard log != nil, let unwritten = state.outbox, !unwritten.isEmpty else { return body(&state) }
+                (entries, state.outbox) = (unwritten, [])
+                return nil
+            }
             if let value { return (value, lost) }
-        }
-    }
-
-    /// Writes to the log file all entries that it lacks.
-    ///
-    /// - Returns: The reason why the file can't be written anymore, if it can't.
-    private func write(
-        _ state: ForkSafeMutex<some LoggedState>, to file: inout LogFileState
-    ) -> DefaultsError? {
-        guard case .writing(let log) = file.phase else { return nil }
-        let entries = state.withLock { state in
-            defer { if state.outbox != nil { state.outbox = [] } }
-            return state.outbox ?? []
-        }
-        if entries.isEmpty { return nil }
-        do throws(SystemCall.Failure) {
-            try log.append(entries)
-            return nil
-        } catch {
-            return suspend(&file, state, error)
+            do throws(SystemCall.Failure) {
+                try log?.append(entries)
+            } catch {
+                lost = suspend(&file, error, in: state)
+            }
         }
     }
 
@@ -201,13 +183,13 @@ package final class Journal: Sendable {
     ///
     /// - Parameters:
     ///   - file: The state of the file.
-    ///   - state: The log, with the domains.
     ///   - failure: The reason.
     ///   - path: The path of the file that a later agent may recover, if that is another one.
+    ///   - state: The log, with the domains.
     /// - Returns: The problem to report.
     private func suspend(
-        _ file: inout LogFileState, _ state: ForkSafeMutex<some LoggedState>, _ failure: SystemCall.Failure,
-        at path: String? = nil
+        _ file: inout LogFileState, _ failure: SystemCall.Failure, at path: String? = nil,
+        in state: ForkSafeMutex<some LoggedState>
     ) -> DefaultsError {
         let isMarked = ChangeLogHeader.markOutdated(path ?? location.log)
         let problem = DefaultsError(
@@ -221,8 +203,6 @@ package final class Journal: Sendable {
         }
         return problem
     }
-
-    // MARK: The state of the files
 
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it hasn't begun.
     package var problem: DefaultsError? { logFile.withLock { $0.problem } }

@@ -42,7 +42,8 @@ struct LogFileState: ~Copyable {
 
     var isClosed: Bool { if case .none = phase { true } else { false } }
 
-    var isWriting: Bool { if case .writing = phase { true } else { false } }
+    /// The file, if entries are written to it.
+    var written: ChangeLogFile? { if case .writing(let file) = phase { file } else { nil } }
 
     /// The reason why the log isn't being written to the file.
     var problem: DefaultsError? { if case .suspended(_, let problem) = phase { problem } else { nil } }
@@ -73,10 +74,16 @@ struct LogFileState: ~Copyable {
         return true
     }
 
+    /// Sets `archiveProblem`.
+    mutating func report(_ failure: SystemCall.Failure, _ problem: String) {
+        archiveProblem = DefaultsError(
+            .notSaved, errno: failure.number, "\(problem). Free disk space, or check the permissions. The system says")
+    }
+
     // MARK: Exclusions
 
     /// Sets the exclusions of a log that begins, or continues an earlier one.
-    mutating func begin(_ exclusions: HistoryExclusions, at location: LogLocation, _ earlier: RecoveredLog?) {
+    mutating func begin(_ exclusions: HistoryExclusions, at location: LogLocation, continuing earlier: RecoveredLog?) {
         self.exclusions = exclusions
         let file = ExclusionsFile(besideLog: location.log)
         let known = file.contents

@@ -18,11 +18,6 @@ package struct LogIdentity: Hashable, Sendable {
     /// The end of the fallback's log, whose records this log has.
     var added: Position?
 
-    package init() {}
-
-    /// Creates the identity of a log that begins with the records of another one.
-    init(adding position: Position) { added = position }
-
     /// Returns a number that distinguishes a file from its copies, even if a copy has its name and times.
     ///
     /// On a file system without stable inode numbers, a file may seem to be a copy at each start. Followers then get a

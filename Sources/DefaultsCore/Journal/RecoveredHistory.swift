@@ -57,7 +57,7 @@ package struct RecoveredHistory: Sendable {
             if access(fallback.log, F_OK) == 0 { left.archiveLogsSetAside() }
             let reading = try left.recoverLog()
             if let later = reading.log {
-                try add(later, fallback, &usual, exclusions)
+                try add(later, of: fallback, to: &usual)
             } else if reading.isDamaged {
                 hasWholeFallback = false
             }
@@ -88,7 +88,7 @@ package struct RecoveredHistory: Sendable {
 
     /// Adds the log of an agent that used the fallback.
     private mutating func add(
-        _ later: RecoveredLog, _ fallback: LogLocation, _ usual: inout LeftFiles, _ exclusions: HistoryExclusions
+        _ later: RecoveredLog, of fallback: LogLocation, to usual: inout LeftFiles
     ) throws(DefaultsError) {
         let file = try readable(fallback.archive) { path throws(SystemCall.Failure) in
             try HistoryFile(reading: path)
@@ -104,10 +104,11 @@ package struct RecoveredHistory: Sendable {
         } else {
             // An earlier version stored the whole history there.
             log = later
-            log?.identity = LogIdentity(adding: .init(log: later.identity.log, revision: later.head))
+            log?.identity = LogIdentity()
+            log?.identity.added = LogIdentity.Position(log: later.identity.log, revision: later.head)
         }
         do throws(SystemCall.Failure) {
-            try usual.archive.append(older, excluding: exclusions)
+            try usual.archive.append(older, excluding: usual.exclusions)
         } catch {
             hasWholeFallback = false
         }
@@ -146,17 +147,16 @@ private struct LeftFiles {
         if !reading.isDamaged { return reading }
         var status = stat()
         if reading.log == nil, lstat(log, &status) != 0 || status.st_mode & S_IFMT != S_IFREG { return .missing }
-        var outcome = "Its intact changes are in the history"
-        let copy: String
+        var (isArchived, outcome) = (true, "Its intact changes are in the history")
         do throws(SystemCall.Failure) {
             try add(reading.log?.records ?? [])
-            copy = DamagedCopies.nextPath(of: log)
         } catch {
-            copy = DamagedCopies.nextUnarchivedPath(of: log)
+            isArchived = false
             outcome =
                 "Its changes aren't in the history, because \(archive.path) can't be written: "
                 + SystemCall.message(error.number)
         }
+        let copy = DamagedCopies.nextPath(of: log, isArchived: isArchived)
         let isMoved = rename(log, copy) == 0
         warnings.append(
             "The change log is damaged, so a new one begins. \(outcome). "

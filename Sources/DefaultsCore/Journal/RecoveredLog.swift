@@ -235,7 +235,7 @@ package struct RecoveredLog: Sendable {
         let new = (older + later.records).filter { $0.revision > known }
         /// Returns the new number of a record, or of the next one that the other log still has.
         func next(_ revision: Revision) -> Revision {
-            start + (revision == 0 ? 0 : Revision(new.count(through: revision - 1))) + 1
+            start + Revision(new.countOfPrefix { $0.revision < revision }) + 1
         }
         for record in new {
             head += 1
@@ -245,7 +245,7 @@ package struct RecoveredLog: Sendable {
         for (domain, marks) in later.marks {
             self.marks[domain] = marks.map { mark in
                 var mark = mark
-                mark.revision = start + Revision(new.count(through: mark.revision))
+                mark.revision = start + Revision(new.countOfPrefix { $0.revision <= mark.revision })
                 return mark
             }
         }
@@ -265,18 +265,6 @@ package struct RecoveredLog: Sendable {
         guard var former = marks[mark.domain]?.last, last ?? 0 <= former.revision else { return false }
         former.revision = mark.revision
         return former == mark
-    }
-}
-
-extension [LogRecord] {
-    /// Returns the number of records up to a revision, by binary search.
-    fileprivate func count(through revision: Revision) -> Int {
-        var (count, end) = (0, self.count)
-        while count < end {
-            let middle = (count + end) / 2
-            if self[middle].revision <= revision { count = middle + 1 } else { end = middle }
-        }
-        return count
     }
 }
 

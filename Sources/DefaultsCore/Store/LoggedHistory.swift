@@ -85,12 +85,8 @@ struct LoggedHistory {
     ///
     /// This is the total after all records up to the mark's revision, except for edits that the version lacked.
     private func total(of mark: FileMark) -> Int {
-        // A binary search, since the steps are in the order of their revisions.
-        var (count, end) = (0, steps.count)
-        while count < end {
-            let middle = (count + end) / 2
-            if steps[middle].revision <= mark.revision { count = middle + 1 } else { end = middle }
-        }
+        // The steps are in the order of their revisions.
+        var count = steps.countOfPrefix { $0.revision <= mark.revision }
         while count > 0, !steps[count - 1].isForeign,
             steps[count - 1].keys.allSatisfy({ mark.pending[$0] != nil })
         {

@@ -2,16 +2,7 @@ import Linux
 
 /// The log on disk.
 extension Store {
-    /// Writes the log to its file from now on.
-    ///
-    /// If this fails, the log continues in memory only, until `maintainJournal` succeeds; the journal's `problem` is
-    /// then the reason.
-    ///
-    /// - Parameters:
-    ///   - earlier: The log that the store has resumed. If all of it is in the same file, that file is continued; any
-    ///     other file is replaced.
-    ///   - sizeLimit: The size above which the file is replaced; twice the log's capacity by default.
-    ///   - exclusions: The keys whose values are never stored in the log's file or the archive.
+    /// Writes the log to its file from now on (`Journal.begin`).
     package func beginJournal(
         continuing earlier: RecoveredLog? = nil, sizeLimit: Int? = nil,
         excluding exclusions: HistoryExclusions = HistoryExclusions()
@@ -40,17 +31,14 @@ extension Store {
     }
 
     /// Writes to the log file all entries that it lacks.
-    func writeLog() {
-        guard let (lost, needsMaintenance) = journal?.write(state) else { return }
-        reportLostLog(lost)
-        if needsMaintenance { requestMaintenance() }
-    }
+    func writeLog() { withWrittenLog { _ in } }
 
     /// Runs a closure on the state while the log file is complete (`Journal.whileWritten`).
     func withWrittenLog<Value: Sendable>(_ body: (inout StoreState) -> Value) -> Value {
         guard let journal else { return state.withLock { body(&$0) } }
-        let (value, lost) = journal.whileWritten(state, body)
+        let (value, lost, needsMaintenance) = journal.whileWritten(state, body)
         reportLostLog(lost)
+        if needsMaintenance { observer.withLock { $0.object }?.storeNeedsMaintenance() }
         return value
     }
 

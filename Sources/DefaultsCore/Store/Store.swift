@@ -45,7 +45,7 @@ package final class Store: Sendable {
     /// The object that is notified of records and of edits to save.
     ///
     /// Set once, before several threads use the store.
-    private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
+    let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
     /// The state that the lock for saves protects.
     struct SavingState: ~Copyable {
@@ -90,7 +90,7 @@ package final class Store: Sendable {
         var isGone = false
     }
 
-    private struct WeakObserver {
+    struct WeakObserver {
         weak var object: (any StoreObserver)?
     }
 
@@ -138,11 +138,6 @@ package final class Store: Sendable {
     /// Reports that the log file can't be written anymore, if there is a reason.
     func reportLostLog(_ error: DefaultsError?) {
         if let error { observer.withLock { $0.object }?.storeLostLog(error) }
-    }
-
-    /// Requests a call of `maintainJournal`.
-    func requestMaintenance() {
-        observer.withLock { $0.object }?.storeNeedsMaintenance()
     }
 
     /// Reports a backup copy.

@@ -11,8 +11,7 @@ import Synchronization
 /// The server on the agent's socket, which accepts connections from the agent's user and wakes their subscriptions.
 ///
 /// Connections are confined to one event loop, which is also the engine's. Nothing on the loop waits for the disk,
-/// except that it looks at files on fast file systems, and writes the change log file, which is on a disk if the
-/// socket's directory is.
+/// except that it looks at files on fast file systems, and appends to the change log file without synchronizing it.
 final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine

@@ -265,7 +265,7 @@ struct ChangeLogFileTests {
             if rest.isDamaged { return }
             // Once an agent has continued it, nothing is missing.
             let continued = try ChangeLogFile(
-                continuing: rest, epoch: rest.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+                continuing: rest, epoch: rest.epoch, sizeLimit: 1 << 20)
             try continued.append([.end])
             let again = try #require(try intactLog(from: path, limits: limits))
             #expect(again.epoch == rest.epoch && !again.isOutdated)
@@ -288,7 +288,7 @@ struct ChangeLogFileTests {
             #expect(copy.epoch != log.epoch && copy.isOutdated && copy.records == log.records(after: 0))
             // Once an agent has continued it, the copy is the log.
             let continued = try ChangeLogFile(
-                continuing: copy, epoch: copy.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+                continuing: copy, epoch: copy.epoch, sizeLimit: 1 << 20)
             try continued.close()
             let again = try #require(try intactLog(from: path, limits: limits))
             #expect(again.epoch == copy.epoch && !again.isOutdated)
@@ -470,10 +470,10 @@ struct ChangeLogFileTests {
 extension ChangeLogFile {
     /// Replaces the file with a new version, as the store does when the file has grown too large.
     fileprivate func replaced(log: ChangeLog, marks: [LogEntry]) throws -> ChangeLogFile {
-        let contents = Contents(of: log, marks, replacing: self)
-        let new = try ChangeLogFile(drafting: contents, for: path, sizeLimit: 20_000, HistoryExclusions())
+        let contents = Contents(of: log, marks: marks, sizeLimit: 20_000, replacing: self)
+        let new = try ChangeLogFile(drafting: contents, for: path)
         try new.copyEntries(of: self, after: contents.end)
-        try new.publish(at: path)
+        try new.publish()
         return new
     }
 }

@@ -145,7 +145,7 @@ struct HistoryRecoveryTests {
             }
             let earlier = try #require(try intactLog(from: fallback.log, limits: PropertyListLimits()))
             let file = try ChangeLogFile(
-                continuing: earlier, epoch: log.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+                continuing: earlier, epoch: log.epoch, sizeLimit: 1 << 20)
             var longer = log
             longer.append(.recovered(domain), at: Timestamp(nanoseconds: 9))
             try file.append(longer.records(after: log.head)?.map { .record($0) } ?? [])

@@ -71,7 +71,7 @@ struct ManyStartsTests {
             let marks = try fixture.resumedStore().state.withLock { $0.marks() }
             let earlier = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             let file = try ChangeLogFile(
-                continuing: earlier, epoch: earlier.epoch, sizeLimit: 32 << 20, HistoryExclusions())
+                continuing: earlier, epoch: earlier.epoch, sizeLimit: 32 << 20)
             while try size(fixture.logPath) < 20 << 20 { try file.append(marks) }
             let store = try fixture.resumedStore()
             #expect(store.journal?.needsMaintenance == true)

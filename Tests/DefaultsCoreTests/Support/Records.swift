@@ -41,3 +41,14 @@ func intactLog(
 ) throws -> RecoveredLog? {
     try RecoveredLog.read(from: path, limits: limits, boot: boot).intactLog
 }
+
+extension ChangeLogFile {
+    /// Creates a file with a log and marks, replacing any existing file.
+    static func create(
+        at path: String, log: ChangeLog, marks: [LogEntry], sizeLimit: Int
+    ) throws -> ChangeLogFile {
+        let file = try ChangeLogFile(drafting: Contents(of: log, marks: marks, sizeLimit: sizeLimit), for: path)
+        try file.publish()
+        return file
+    }
+}
