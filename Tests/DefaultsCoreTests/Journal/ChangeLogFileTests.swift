@@ -413,6 +413,25 @@ struct ChangeLogFileTests {
         }
     }
 
+    @Test("A value that holds the bytes of an entry isn't taken for one if its own entry is damaged")
+    func embedded() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            var (log, other) = (ChangeLog(), ChangeLog())
+            other.count(domain, 1...5)
+            let inner = try #require(other.records(after: 4)?.first)
+            let bytes = LogEntry.record(inner).encoded
+            log.append(.change(domain, "data", from: nil, to: .data(bytes)), at: Timestamp(nanoseconds: 1))
+            log.count(domain, 1...1)
+            _ = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
+            var damaged = try RawFile.read(path)
+            damaged[ChangeLogHeader.size + LogEntry.prefixSize] ^= 1
+            try RawFile.write(damaged, to: path)
+            let recovered = try #require(try RecoveredLog.read(from: path).log)
+            #expect(recovered.isDamaged && recovered.records.map(\.revision) == [2])
+        }
+    }
+
     @Test("A forged header or mark with the largest possible number is rejected")
     func forged() throws {
         try withTemporaryDirectory { directory in

@@ -114,6 +114,16 @@ struct HistoryRecoveryTests {
         }
     }
 
+    @Test("A second agent with the same state directory has its journal beside the socket")
+    func secondAgent() throws {
+        try withLocation { _, location, fallback in
+            let first = Journal.claim(location)
+            let second = Journal.claim(location)
+            #expect(first.warning == nil && first.journal.location == location)
+            #expect(second.warning?.contains("XDG_STATE_HOME") == true && second.journal.location == fallback)
+        }
+    }
+
     @Test("The records that an agent kept in the fallback are in the history even if the usual log is damaged")
     func fallbackOfDamaged() throws {
         try withLocation { _, location, fallback in
