@@ -27,7 +27,7 @@ struct Recovery {
     let certain: FileMark
     let finding: Finding
     /// The history up to the logged version in the file, or else up to the last certain version.
-    private let logged: LoggedHistory
+    private let logged: LoggedVersions
     /// The marks of the versions that the history covers.
     let replaced: [FileMark]
     /// The positions of these versions in the history.
@@ -72,7 +72,7 @@ struct Recovery {
         self.certain = certain
         finding = Self.find(reading, among: possible, certain: certain)
         let mark = if case .logged(let mark) = finding { mark } else { certain }
-        logged = LoggedHistory(of: records.lazy.filter { $0.revision <= mark.revision }, in: domain)
+        logged = LoggedVersions(of: records.lazy.filter { $0.revision <= mark.revision }, in: domain)
         // A history that doesn't reach back to a mark says nothing about the mark's version.
         replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
         versions = logged.totals(of: replaced)
@@ -267,7 +267,7 @@ struct Recovery {
 
 extension Merge {
     /// Creates a merge with the history of earlier versions in the log.
-    fileprivate init(base: DomainValues, _ logged: LoggedHistory) {
+    fileprivate init(base: DomainValues, _ logged: LoggedVersions) {
         self.init(base: base, history: logged.history, baseTime: logged.time)
         keyTimes = logged.keyTimes
     }

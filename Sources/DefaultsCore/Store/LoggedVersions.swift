@@ -1,11 +1,10 @@
 import PropertyList
 
-/// A domain's history, reconstructed from the log's records: one version of its file for each record, and the last
-/// values.
+/// The versions of a domain's file, reconstructed from the log's records: one for each record, and the last values.
 ///
 /// A foreign writer's version also held the values that were overruled, and a program that continues from that version
 /// writes them again.
-struct LoggedHistory {
+struct LoggedVersions {
     private(set) var history = VersionHistory()
     /// The values in effect after the last record, for the keys in the records.
     private(set) var values: Difference = [:]
@@ -24,7 +23,7 @@ struct LoggedHistory {
         var total: Int
     }
 
-    /// Reconstructs a domain's history from records, skipping those of other domains.
+    /// Reconstructs the versions of a domain's file from records, skipping those of other domains.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
         for record in records {
             guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
