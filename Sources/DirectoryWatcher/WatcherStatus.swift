@@ -66,7 +66,7 @@ package enum InotifyFailure: Error, Sendable, Equatable {
 }
 
 extension WatcherStatus.Mode {
-    /// The names of the way and of its reason, for programs; the reason for inotify is empty.
+    /// The names of the mode and of its reason, for programs; the reason for inotify is empty.
     package var names: (kind: String, reason: String) {
         switch self {
         case .inotify: ("inotify", "")

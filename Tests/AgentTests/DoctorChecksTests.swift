@@ -53,6 +53,20 @@ struct DoctorChecksTests {
         #expect(full.generalErrors.map(\.remedy) == ["Run `x`."] && other.generalErrors.count == 1)
     }
 
+    @Test("The status of an earlier agent, without names for programs, leads to the same findings")
+    func earlierAgent() {
+        let status = AgentStatus(
+            Fields([
+                "pid": 1, "directory": "/p", "watch": ["mode": "waiting: the directory doesn't exist"],
+                "errors": [["message": "It broke."], ["message": "It broke, too.", "domain": "a.b", "errno": "x"]],
+                "pending": [["domain": "a.b", "edits": 2]],
+            ]))
+        let findings = status.findings(nil)
+        #expect(findings.map(\.id) == ["agent-version", "watching-nothing", "edits-unsaved"])
+        #expect(findings.map(\.severity) == [.warning, .problem, .problem])
+        #expect(status.generalErrors.map(\.what) == ["It broke."])
+    }
+
     @Test("A summary counts the findings, and only a problem or a warning needs attention")
     func summary() {
         func findings(_ severities: Finding.Severity...) -> [Finding] {

@@ -28,9 +28,11 @@ struct AgentStatus {
     }
     /// The way in which the agent detects changes, such as "inotify" or "polling: …".
     var mode: String? { try? watch.string("mode") }
-    /// The name of the mode without its reason; `nil` if the agent is older than this program.
-    private var kind: String? { try? watch.string("kind") }
-    var usesInotify: Bool { (kind ?? mode) == "inotify" }
+    /// The name of the mode without its reason, which an earlier agent doesn't send separately.
+    private var kind: String? {
+        (try? watch.string("kind")) ?? mode.map { String($0.prefix { $0 != ":" && $0 != "," }) }
+    }
+    var usesInotify: Bool { kind == "inotify" }
     var watches: Int64? { try? watch.integer("watches") }
     var overflows: Int64 { (try? watch.integer("overflows")) ?? 0 }
     /// The errors about a directory or the log, rather than a domain.
@@ -39,8 +41,14 @@ struct AgentStatus {
     }
 
     private var errors: [Fields] {
-        // Earlier agents leave out the code.
-        entries("errors").map { Fields($0.values.merging(["code": .string("")]) { own, _ in own }) }
+        // Earlier agents leave out the code, and nothing but the message is indispensable.
+        entries("errors").map { entry in
+            var values = entry.values
+            if (try? entry.string("code")) == nil { values["code"] = .string("") }
+            if (try? entry.string("remedy")) == nil { values["remedy"] = nil }
+            if (try? entry.integer("errno")) == nil { values["errno"] = nil }
+            return Fields(values)
+        }
     }
 
     private func entries(_ key: String) -> [Fields] {

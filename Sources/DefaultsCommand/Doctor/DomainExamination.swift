@@ -9,13 +9,22 @@ enum DamagedDomain {
         let isOwn = domain.user == .current
         let remedy =
             if error.errno == EACCES, let path {
-                "Run `\(isOwn ? "chmod u+r" : "sudo chmod go+r") \(path.quotedForShell)`."
+                unreadable(path, isOwn: isOwn)
             } else if agentRuns, isOwn {
                 "Correct the file. Until then, the agent serves the last good values; `defaults export` saves them."
             } else {
                 "Correct the file, or restore it from a backup."
             }
         return Finding(.problem, id: "domain-damaged", error, remedy: remedy, path: path)
+    }
+
+    /// Returns the remedy for a file that may not be read, which depends on its owner.
+    private static func unreadable(_ path: String, isOwn: Bool) -> String {
+        let file = path.quotedForShell
+        var status = stat()
+        guard stat(path, &status) == 0 else { return "Make \(Path.directory(of: path)) readable." }
+        if !isOwn { return "Run `sudo chmod o+r \(file)`." }
+        return status.st_uid == geteuid() ? "Run `chmod u+r \(file)`." : "Run `sudo chown \(geteuid()) \(file)`."
     }
 }
 

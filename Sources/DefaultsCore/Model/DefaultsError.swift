@@ -87,7 +87,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         self.init(code, "\(what): \(SystemCall.message(number)).", remedy: remedy, errno: number)
     }
 
-    /// Returns the error with another sentence about what happened, and perhaps about what to do.
+    /// Returns the error with a sentence after what happened, and perhaps one after its remedy.
     package func adding(_ sentence: String, remedy other: String? = nil) -> DefaultsError {
         let remedies = [remedy, other].compactMap(\.self)
         return DefaultsError(

@@ -99,11 +99,15 @@ extension DefaultsError {
         let number = fields.values["errno"] == nil ? nil : Int32(truncatingIfNeeded: try fields.integer("errno"))
         let message = try fields.string("message")
         let remedy = fields.values["remedy"] == nil ? nil : try fields.string("remedy")
-        guard let remedy, message.hasSuffix(" \(remedy)") else {
+        let ending = " \(remedy ?? "")".utf8
+        guard let remedy, !remedy.isEmpty, message.utf8.count > ending.count,
+            message.utf8.suffix(ending.count).elementsEqual(ending)
+        else {
             self.init(code, message, errno: number)
             return
         }
-        self.init(code, String(message.dropLast(remedy.count + 1)), remedy: remedy, errno: number)
+        let reason = String(Substring(message.utf8.dropLast(ending.count)))
+        self.init(code, reason, remedy: remedy, errno: number)
     }
 }
 

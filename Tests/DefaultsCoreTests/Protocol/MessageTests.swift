@@ -220,4 +220,19 @@ struct MessageTests {
         let error = #expect(throws: DefaultsError.self) { try NumberedRequest(fields, from: Self.app) }
         #expect(error == DefaultsError(.protocolViolation, sentence))
     }
+
+    @Test(
+        "An error's remedy is separated from its message only if it is the message's end",
+        arguments: [
+            ("It broke. Run `x`.", "Run `x`.", "It broke.", "Run `x`."),
+            ("It broke. Run `x`.", nil, "It broke. Run `x`.", nil), ("It broke.", "", "It broke.", nil),
+            ("It broke. Run `x`.", "Run `y`.", "It broke. Run `x`.", nil), ("Run.", "Run.", "Run.", nil),
+            ("caf\u{E9} Cafe\u{301}", "Caf\u{E9}", "caf\u{E9} Cafe\u{301}", nil),
+        ] as [(String, String?, String, String?)])
+    func remedy(message: String, remedy: String?, what: String, found: String?) throws {
+        var fields: DomainValues = ["code": "locked", "message": .string(message)]
+        fields["remedy"] = remedy.map { .string($0) }
+        let error = try DefaultsError(Fields(fields))
+        #expect(error.what == what && error.remedy == found && error.description == message)
+    }
 }
