@@ -26,7 +26,7 @@ struct UndoTests {
                 (["read", "org.a", "--at", "9"], "There is no change 9 yet; the last one is 3."),
                 (
                     ["read", "org.none", "--at", "1m"],
-                    "The domain org.none does not exist, and the history has no change to it from before then."
+                    "The domain org.none does not exist, and the history has no change to it."
                 ),
                 (["redo", "--last", "1", "org.none"], "There is nothing to redo."),
             ]

@@ -13,6 +13,8 @@ package struct PastValues {
     package private(set) var excluded: Set<String> = []
     /// Whether the file has been changed since by programs that the history doesn't know.
     package private(set) var hasUnknownChanges = false
+    /// Whether the history has any record of the domain.
+    package private(set) var hasRecords = false
     /// Whether the history doesn't reach back far enough.
     package private(set) var isTooOld = false
 
@@ -36,6 +38,7 @@ package struct PastValues {
             values[key] = nil
         }
         while let record = try history.next() {
+            hasRecords = hasRecords || record.domain == present.domain
             if isPast(record) {
                 last = record.revision
                 break

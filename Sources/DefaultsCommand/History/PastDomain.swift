@@ -12,7 +12,7 @@ struct PastDomain {
     var values: DomainValues { past.values }
 
     /// Whether neither the domain nor any trace of it exists.
-    var isUnknown: Bool { values.isEmpty && past.isTooOld && !isThere && problem == nil }
+    var isUnknown: Bool { !isThere && !past.hasRecords && past.uncertain.isEmpty && problem == nil }
 
     /// Whether the domain has values now.
     private let isThere: Bool
@@ -56,7 +56,9 @@ struct PastDomain {
         }
         if past.hasUnknownChanges {
             Failure.note(
-                "The file was changed later while no agent was running. Of that, the history has only the result.")
+                "The file was changed later while no agent was running. The history has only the result of those "
+                    + "changes."
+            )
         }
         if let problem {
             let isWhole = problem.code == .damaged
