@@ -1,4 +1,4 @@
-// The lowest module that needs Linux says so, before those above it fail in their own ways.
+// Fail here with a clear message, before the modules above fail with obscure ones.
 #ifndef __linux__
 #error "Only DefaultsKit and PropertyList compile on this system. The other modules of defaultsd need Linux."
 #endif

@@ -73,7 +73,9 @@ extension UserDefaults {
 
     /// Registers stored values of keys.
     func register(stored values: [String: PropertyListValue]) {
-        register(defaults: values.filter { !$0.value.holdsObjectNumber }.mapValues(\.anyValue))
+        let unstorable = values.filter(\.value.holdsObjectNumber)
+        for key in unstorable.keys.sorted() { Self.report(DefaultsProblem(UnstorableValue.objectNumber, forKey: key)) }
+        register(defaults: values.filter { unstorable[$0.key] == nil }.mapValues(\.anyValue))
         publishEdit()
     }
 

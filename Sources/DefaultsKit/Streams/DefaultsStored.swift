@@ -13,11 +13,15 @@
 /// Reads and edits are those of `UserDefaults`' subscript for typed keys: any thread may make them, and Observation
 /// tracks reads.
 @propertyWrapper
-public struct DefaultsStored<Value: DefaultsValue>: @unchecked Sendable {
+public struct DefaultsStored<Value: DefaultsValue>: Sendable {
     /// The key that the property reads and sets.
     public let key: DefaultsKey<Value>
-    // Unchecked, since Foundation's class isn't declared Sendable. Like ours, it is guarded by locks of its own.
+    #if OVER_FOUNDATION
+    // Foundation's class isn't declared Sendable on all systems, but is guarded by locks of its own.
+    nonisolated(unsafe) private let store: UserDefaults
+    #else
     private let store: UserDefaults
+    #endif
 
     /// Creates a property for a key.
     ///
