@@ -372,7 +372,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" host' -o 'host' -d 'Use only preferences for the host with this identifier.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" app' -o 'app' -d 'Use the domain of an application, given its name, desktop file or executable.' -rfka '(__defaults_custom_completion ---completion tail -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" json' -l 'json' -d 'Print one JSON object per line.'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" since' -l 'since' -d 'Start after this time, number or cursor, unless --cursor-file has one.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" since' -l 'since' -d 'Start after this time, number or cursor, unless the cursor file has one.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" cursor-file' -l 'cursor-file' -d 'Start where the last run with this file ended, and record progress in it.' -rF
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" initial' -l 'initial' -d 'Show the current values first.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" n' -s 'n' -d 'Exit after this many change sets, not counting current values.' -rfka ''

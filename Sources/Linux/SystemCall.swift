@@ -47,3 +47,8 @@ package enum SystemCall {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
+
+extension pollfd {
+    /// Whether `poll` has found that nobody reads a pipe or a socket anymore, or that the descriptor isn't open.
+    package var isClosed: Bool { revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 }
+}

@@ -178,7 +178,7 @@ struct LayerTests {
             #expect(values == ["size": "2", "other": "z", "name": "y"])
             try RawFile.write("{k = v;}", to: place.managed + "/c.d.plist")
             let missing = try Programs.run(Programs.defaults, ["read", "c.d"], environment: environment)
-            let hint = "Only values for all users do: see `defaults read --effective c.d`."
+            let hint = "There are only values for all users. To see them, run `defaults read --effective c.d`."
             #expect(missing.status == 1)
             #expect(missing.errors == "defaults: The domain c.d does not exist. \(hint)\n")
             guard let agent else { return }

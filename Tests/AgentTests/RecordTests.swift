@@ -76,6 +76,7 @@ struct RecordTests {
     func reader() throws {
         try AgentProcess.withAgent { agent in
             let recording = try agent.start("record")
+            #expect(try eventually { try agent.status()["subscribers"] != [] })
             recording.closeOutput()
             #expect(recording.status(within: 30) == 1, "Nothing was recorded.")
         }

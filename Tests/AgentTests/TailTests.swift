@@ -90,7 +90,7 @@ struct TailTests {
             #expect(lines[0].contains("k  (none) → \(beginning)… (1203 bytes)  ("))
             #expect(lines[1].contains("k  …\(lead)1\(rest)… (1203 bytes) → …\(lead)2\(rest)… (1203 bytes)  ("))
             #expect(lines[2].contains("k  \(beginning)… (1203 bytes) → {\"$data\":\"AAA"))
-            #expect(lines[2].contains("AAA… (999 bytes)  ("))
+            #expect(lines[2].contains("AAA… (999 bytes of data)  ("))
         }
     }
 

@@ -336,7 +336,7 @@ package final class AgentConnection: Backend {
         // reported.
         var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]
         let ready = poll(&polls, 2, milliseconds)
-        if ready == 0 || polls[1].revents & Int16(POLLERR) != 0 { return false }
+        if ready == 0 || polls[1].isClosed { return false }
         if polls[0].revents & Int16(POLLOUT) != 0 { try socket.flush() }
         if polls[0].revents & ~Int16(POLLOUT) != 0 { _ = try socket.receive() }
         return true

@@ -42,8 +42,8 @@ package struct HistoryReader {
         if agent.welcome.protocolVersion >= 2 { return nil }
         return DefaultsError(
             .agentRefused,
-            "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no history. "
-                + "Restart it, for example with `systemctl --user restart defaultsd`.")
+            "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no history.",
+            remedy: "Restart it, for example with `systemctl --user restart defaultsd`.")
     }
 
     /// Returns the next record; `nil` at the beginning of the history, or of the part that can be read.

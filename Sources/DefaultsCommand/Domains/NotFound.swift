@@ -28,7 +28,8 @@ enum NotFound {
         }
         let remedy =
             open.hasValuesForAllUsers
-            ? " Only values for all users do: see `defaults read --effective \(location.domain.name)`."
+            ? " There are only values for all users. To see them, run "
+                + "`defaults read --effective \(location.domain.name)`."
             : suggestedDomain(open)
         return Failure("\(location.subject) does not exist\(consequence).\(remedy)", .notFound)
     }

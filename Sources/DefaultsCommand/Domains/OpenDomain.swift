@@ -61,7 +61,7 @@ struct OpenDomain {
             values.merge(snapshot.values) { first, _ in first }
         }
         if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
-        for damage in damages { Failure.note("\(damage) Its last good values, if any, are used.") }
+        for damage in damages { Failure.note("\(damage) The file's last good values, if any, are used.") }
         guard !values.isEmpty else { throw NotFound.domain(self) }
         return values
     }

@@ -163,8 +163,8 @@ struct UndoOptions: ParsableArguments {
         if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
         if last != nil, range.since != nil { throw ValidationError("Use only one of --last and --since.") }
         let hasRange = range.since != nil || range.until != nil
-        if hasRange, let domain, UInt64(domain) != nil, keys.isEmpty {
-            throw ValidationError("Use either the number \(domain) or --since and --until.")
+        if hasRange, domain.flatMap(HistoryPoint.init(position:)) != nil {
+            throw ValidationError("Don't combine a change's number with --since or --until.")
         }
     }
 }

@@ -167,11 +167,13 @@ struct ChangeText {
         let lead = longest / 4
         let difference = text.utf8.index(text.startIndex, offsetBy: min(offset, text.utf8.count))
         // A beginning that is as short as the lead is shown, too.
-        let start = offset <= 2 * lead ? text.startIndex : index(-lead, from: difference)
+        let isNear = difference <= index(2 * lead, from: text.startIndex)
+        let start = isNear ? text.startIndex : index(-lead, from: difference)
         let end = index(longest, from: start)
-        let size = if case .data(let bytes)? = value { bytes.count } else { text.utf8.count }
+        let size =
+            if case .data(let bytes)? = value { "\(bytes.count) bytes of data" } else { "\(text.utf8.count) bytes" }
         let ellipses = (start == text.startIndex ? "" : "…", end == text.endIndex ? "" : "…")
-        return "\(ellipses.0)\(text[start..<end])\(ellipses.1) (\(size) bytes)"
+        return "\(ellipses.0)\(text[start..<end])\(ellipses.1) (\(size))"
     }
 
     func colored(_ text: String, _ color: Color) -> String {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 import Glibc
+import Linux
 
 /// Standard output, written unbuffered and completely.
 enum StandardOutput {
@@ -18,7 +19,7 @@ enum StandardOutput {
     /// Whether the output can still be read; false after the reader of a pipe has closed it.
     static var hasReader: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-        return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR) == 0
+        return poll(&output, 1, 0) <= 0 || !output.isClosed
     }
 
     private static func escaped(_ text: String) -> String {

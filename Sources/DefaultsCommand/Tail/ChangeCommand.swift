@@ -69,11 +69,14 @@ struct ChangeCommand {
         text.utf8.count <= maximumBytes && !text.utf8.contains(0) ? text : nil
     }
 
-    /// The PATH with this program's directory, so that the command finds this `defaults` even if it isn't installed.
+    /// The PATH, preceded by this program's directory if it lacks that, so that a command finds this `defaults` even if
+    /// it isn't installed.
     private static let searchPath: String = {
         let own = Path.directory(of: AppIdentity.current.executable)
-        let path = Environment.current["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
-        return path.split(separator: ":").contains { $0 == own } ? path : "\(own):\(path)"
+        let given = Environment.current["PATH"] ?? ""
+        let path = given.isEmpty ? "/usr/local/bin:/usr/bin:/bin" : given
+        let isThere = path.split(separator: ":").contains { $0 == own }
+        return isThere || !Path.isAbsolute(own) ? path : "\(own):\(path)"
     }()
 
     /// Runs the command to completion, and reports a failure on standard error.

@@ -9,7 +9,7 @@ struct TailOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Start after this time, number or cursor, unless --cursor-file has one.", valueName: "time"),
+            "Start after this time, number or cursor, unless the cursor file has one.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
 

@@ -16,6 +16,14 @@ struct TailSession {
     /// It is polled so that it is reaped, because a zombie would count as a live process.
     private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
+    /// Whether current values that were asked for haven't all been shown yet.
+    private var awaitsValues = false
+    /// The reason why a run ended.
+    private enum End {
+        case complete
+        case noReader
+        case timeout
+    }
 
     /// The time within which an agent started by this process must answer.
     private static let startTimeout = Duration.seconds(60)
@@ -32,16 +40,16 @@ struct TailSession {
 
     /// Shows changes until the count is reached, the timeout expires, or the output is closed.
     ///
-    /// - Returns: False if the timeout expired before the count was reached.
+    /// - Returns: False if the timeout expired before everything that was asked for was shown.
     mutating func run() throws -> Bool {
         if let problem = address.problem { throw problem }
         cursor = try options.cursorFile.flatMap { try CursorFile(path: $0).read() }
+        awaitsValues = options.initial && cursor ?? .ofNoLog == .ofNoLog
         var isAgain = false
         while let agent = try connect(again: isAgain) {
             do {
                 if cursor == nil { cursor = try options.since?.cursor(in: agent) }
-                try follow(agent)
-                return options.count.map { shown >= $0 } ?? true || milliseconds() != 0
+                return try follow(agent) != .timeout || options.count == nil
             } catch let error as DefaultsError {
                 // The agent is being upgraded or replaced, so an agent will be available again soon.
                 guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
@@ -157,7 +165,7 @@ struct TailSession {
     // MARK: Following
 
     /// Shows a stream until the count or the deadline is reached, or the output is closed.
-    private mutating func follow(_ agent: AgentConnection) throws(DefaultsError) {
+    private mutating func follow(_ agent: AgentConnection) throws(DefaultsError) -> End {
         let start: Subscription.Start =
             if let cursor { .after(cursor) } else if options.initial { .snapshot } else { .now }
         let begun = try agent.subscribe(start, filter: filter, mode: options.mode.subscriptionMode)
@@ -169,17 +177,19 @@ struct TailSession {
             // Nothing may happen for a long time; show that the command is ready.
             Failure.note("Following \(agent.welcome.directory) through the agent (pid \(agent.welcome.pid)).")
         }
-        var hasValues = start != .snapshot
-        while options.count.map({ shown < $0 || !hasValues }) ?? true {
+        while options.count.map({ shown < $0 || awaitsValues }) ?? true {
             let left = milliseconds()
-            guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else { return }
+            guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else {
+                return StandardOutput.hasReader ? .timeout : .noReader
+            }
             for event in try withValues(event, agent) {
-                guard options.exec.map({ run($0, event) }) ?? true else { return }
+                guard options.exec.map({ run($0, event) }) ?? true else { return .timeout }
                 if options.exec == nil { show(event) }
             }
-            if case .bookmark = event { hasValues = true }
+            if case .bookmark = event { awaitsValues = false }
             count(event)
         }
+        return .complete
     }
 
     /// Returns an event and, if it is a record that not all changes to a domain are known, the domain's values.

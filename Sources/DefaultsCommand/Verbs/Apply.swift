@@ -119,7 +119,7 @@ struct Apply: ParsableCommand {
         try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
     }
 
-    /// Returns a note that the changes aren't remembered, for lack of a new agent; `nil` if they are.
+    /// Returns a note that the changes aren't remembered, because no agent runs or it is too old; `nil` if they are.
     private func note(without agent: AgentConnection?) -> String? {
         guard let agent else {
             return "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "

@@ -22,7 +22,7 @@ struct Export: ParsableCommand {
 
     func run() throws {
         let domain = try location.open(domain)
-        if isOwnFile(of: domain) {
+        if try isOwnFile(of: domain) {
             throw Failure(
                 "\(path) is the file of \(domain.location.name) itself. Nothing is exported; name another file.",
                 .usage)
@@ -38,13 +38,17 @@ struct Export: ParsableCommand {
         domain.markRead(values)
     }
 
-    /// Returns whether the output file is the domain's file.
-    private func isOwnFile(of open: OpenDomain) -> Bool {
-        guard !path.isStandard, let own = try? open.choice.directory(of: open.location).path(of: open.domain) else {
-            return false
-        }
+    /// Returns whether the output file is the domain's file, which need not exist yet.
+    private func isOwnFile(of open: OpenDomain) throws -> Bool {
+        if path.isStandard { return false }
+        let own = FilePath(try open.choice.directory(of: open.location).path(of: open.domain))
         var (output, file) = (stat(), stat())
-        return stat(path.cString, &output) == 0 && stat(own, &file) == 0
-            && (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
+        if stat(path.cString, &output) == 0, stat(own.cString, &file) == 0 {
+            return (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
+        }
+        guard path.name == own.name, stat(path.directory.cString, &output) == 0,
+            stat(own.directory.cString, &file) == 0
+        else { return false }
+        return (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
     }
 }

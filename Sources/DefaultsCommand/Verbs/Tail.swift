@@ -17,7 +17,7 @@ struct Tail: ParsableCommand {
 
             --since takes a number or a cursor of `defaults log`, or a time such as 10m or yesterday. Only the last \
             changes can be shown in this way; `defaults log` also shows older ones. With --initial, -n 0 prints the \
-            current values and ends. If --timeout ends it before the changes of -n, the exit status is 124.
+            current values and ends. If the timeout expires before that many change sets, the exit status is 124.
 
             See `man defaults-tail` for the JSON objects, the environment variables and the handling of signals.
 

@@ -61,6 +61,7 @@ actor Engine: Service {
     var obstacles = SaveObstacles()
     /// The time at which the change log file was last started.
     private var logBegunAt = NIODeadline.now()
+    /// The problems of the directories, the settings and the archive that have been logged.
     var loggedProblems = LoggedProblems()
     /// The reason why the agent can't restart yet as the installed version.
     var restartProblem: DefaultsError?

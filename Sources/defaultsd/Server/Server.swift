@@ -31,7 +31,7 @@ final class Server: Service, EngineSubscribers {
     /// The maximum total size of all incomplete requests, in bytes.
     static let maximumBufferedBytes = 128 << 20
     private let listening = ForkSafeMutex(Listening.notYet)
-    /// The reason why the socket couldn't be reopened.
+    /// The problem of the socket that has been logged.
     private let loggedProblems = ForkSafeMutex(LoggedProblems())
     /// A function that ends a private agent; `nil` for an ordinary agent, which no client can end.
     private let end: @Sendable () -> Void

@@ -1,8 +1,8 @@
 import Logging
 
-/// The problems that have been logged, so that each is logged once until it is over or another.
+/// The problems that have been logged, so that each is logged once, until it ends or changes.
 struct LoggedProblems {
-    /// Something that may have problems.
+    /// The subject of a problem.
     enum Subject {
         /// The preferences directory, of whose problems only the first is logged until it can be read again.
         case directory
