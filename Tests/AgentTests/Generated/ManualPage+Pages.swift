@@ -163,6 +163,10 @@ extension ManualPage {
         The host's identifier is its machine-id, written as an uppercase UUID.
         .It Pa $XDG_RUNTIME_DIR/defaultsd/socket
         The agent's socket.
+        Without the variable, the directory is
+        .Pa /run/user/<uid>
+        or, if that doesn't exist,
+        .Pa /tmp/defaultsd-<uid> .
         .It Pa $XDG_STATE_HOME/defaultsd/<hash>.log
         The change log: the last changes, up to
         .Li LogRecords
@@ -309,10 +313,10 @@ extension ManualPage {
         The position in the change log from which
         .Fl -since
         continues once the line has been handled.
-        Of the current values of all domains, only the last has the position after them,
-        so to continue after any other is to get a
+        Of the current values of several domains, only the last object has a position from which to continue;
+        after any other, a
         .Li gap
-        and all of them again.
+        follows, and then all values again.
         Before the first values, it is 0000000000000000:0.
         .It Li time
         The time of the event.
@@ -330,6 +334,14 @@ extension ManualPage {
         and
         .Li executable .
         Null for current values.
+        .It Li origin
+        What the change was made for, if that is known: an object whose
+        .Li program
+        is the program for which the writer acted, whose
+        .Li purpose
+        is undo, redo, profile or reset, and whose
+        .Li of
+        is the cursor of the change that was undone, or the name of the profile.
         .It Li changes
         A list of objects with
         .Li key ,
