@@ -11,12 +11,14 @@ let settings: [SwiftSetting] = [
 ]
 
 // Apple's systems have user defaults of their own, and DefaultsKit is only a layer over Foundation's class there. The
-// trait `OverFoundation` compiles that layer on Linux, for its tests.
-let overFoundation: [SwiftSetting] = [
-    .define(
-        "OVER_FOUNDATION", .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS, .driverKit])),
-    .define("OVER_FOUNDATION", .when(traits: ["OverFoundation"])),
-]
+// trait `OverFoundation` compiles that layer on Linux, for its tests; not for the documentation, whose plugin extracts
+// the symbols with all traits.
+let isDocumented = Context.environment["DEFAULTSD_DOCUMENTATION"] != nil
+let overFoundation: [SwiftSetting] =
+    [
+        .define(
+            "OVER_FOUNDATION", .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS, .driverKit]))
+    ] + (isDocumented ? [] : [.define("OVER_FOUNDATION", .when(traits: ["OverFoundation"]))])
 let linux = TargetDependencyCondition.when(platforms: [.linux])
 
 let programs = TargetDependencyCondition.when(traits: ["Programs"])
@@ -248,6 +250,6 @@ let package = Package(
 
 // Only Config/documentation needs this plugin. It can't depend on a trait, because SwiftPM has conditions only for the
 // products that targets use.
-if Context.environment["DEFAULTSD_DOCUMENTATION"] != nil {
+if isDocumented {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
