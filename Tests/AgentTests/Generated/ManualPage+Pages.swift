@@ -405,11 +405,11 @@ extension ManualPage {
         The process and the executable of an app.
         .El
         .Pp
-        If the directory of this
-        .Nm defaults
-        isn't in the
-        .Ev PATH ,
-        it is put before it for the command.
+        If
+        .Ev PATH
+        lacks the directory of this
+        .Nm defaults ,
+        the command gets that directory first in its own.
         .Pp
         The variables that
         .Ic defaults tail
