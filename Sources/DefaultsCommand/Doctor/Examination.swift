@@ -45,11 +45,12 @@ struct Examination {
             location.both.map { HistoryExamination($0.directory, at: $0.address, in: environment).findings } ?? []
         findings += SystemExamination.findings(system)
         // The agent reports some of the same errors.
+        let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
             Finding(.problem, id: "agent-error", $0, remedy: "See the agent's log for details.")
         }
         findings +=
-            others.filter { other in !findings.contains { other.message.hasPrefix($0.message) } } + self.others.findings
+            others.filter { !known.contains($0.message) } + self.others.findings
         // The agent polls because the file system is shared, so one finding is enough.
         if findings.contains(where: { $0.id == "watching-by-polling" }) {
             findings.removeAll { $0.id == "file-system-shared" }

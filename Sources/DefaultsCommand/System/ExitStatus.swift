@@ -3,7 +3,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The command's exit statuses: those of `sysexits.h`, and 1 for "not found".
+/// The command's exit statuses: those of `sysexits.h`, 1 for "not found", and that of timeout(1).
 package enum ExitStatus: Int32 {
     case notFound = 1
     case usage = 64
@@ -13,6 +13,8 @@ package enum ExitStatus: Int32 {
     case cantCreate = 73
     case inputOutput = 74
     case temporaryFailure = 75
+    /// The status of timeout(1): what a command waited for didn't come in time.
+    case timeout = 124
 
     /// Creates the status for an error of the library.
     init(_ error: DefaultsError) {

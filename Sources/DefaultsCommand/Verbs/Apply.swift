@@ -63,7 +63,9 @@ struct Apply: ParsableCommand {
                 domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
             backend.reportForcedKeys(edit.keys, of: domain)
         }
-        if !dryRun, !changed.isEmpty, let note = note(without: backend as? AgentConnection) { Failure.note(note) }
+        if !dryRun, !changed.isEmpty, let warning = warning(about: backend as? AgentConnection) {
+            Failure.note(warning)
+        }
         let hasKept =
             try trace.map { try reset($0, of: name, but: profile, in: style, with: backend, changed: &changed) }
             ?? false
@@ -119,8 +121,8 @@ struct Apply: ParsableCommand {
         try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
     }
 
-    /// Returns a note that the changes aren't remembered, because no agent runs or it is too old; `nil` if they are.
-    private func note(without agent: AgentConnection?) -> String? {
+    /// Returns a warning that the changes aren't remembered, because no agent runs or it is too old; `nil` if they are.
+    private func warning(about agent: AgentConnection?) -> String? {
         guard let agent else {
             return "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "
                 + "start an agent, run \(location.agentCommand)."

@@ -65,7 +65,6 @@ struct Tail: ParsableCommand {
         var session = TailSession(
             directory: directory, address: address, options: options,
             filter: try .named(domain, keys))
-        // The status of `timeout`, for scripts that wait for a change.
-        if try !session.run() { throw ExitCode(124) }
+        if try !session.run() { throw ExitCode(ExitStatus.timeout.rawValue) }
     }
 }
