@@ -24,10 +24,10 @@ package final class Store: Sendable {
     /// Whether files that aren't property lists may be replaced after a backup.
     let replacesDamagedFiles: Bool
 
-    /// The lock that lets only one thread at a time save files and examine displaced ones.
+    /// The saver, under the lock that lets only one thread at a time save files and examine displaced ones.
     ///
-    /// Held during I/O, so only threads that may wait for the disk acquire it.
-    let saving = ForkSafeMutex(SavingState())
+    /// Held during I/O, so only threads that may wait for the disk acquire it. `nil` until the first use.
+    let saving = ForkSafeMutex<Saver?>(nil)
     /// The locks of the domains' files.
     ///
     /// Held during I/O, but only briefly while a file is read.
@@ -46,49 +46,6 @@ package final class Store: Sendable {
     ///
     /// Set once, before several threads use the store.
     let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
-
-    /// The state that the lock for saves protects.
-    struct SavingState: ~Copyable {
-        /// The lock of the last save, unlocked; `nil` if its file isn't kept.
-        var lock: DirectoryLock?
-        /// Displaced files that a late writer may still write to, with their last examined versions.
-        var displaced: [Displaced] = []
-        /// The number of displaced files above which they are examined and released early, since each holds a
-        /// descriptor open.
-        static let capacity = 256
-        /// The index of the next displaced file to release if there are more than that.
-        var nextReleased = 0
-        /// Whether the search for leftovers of a crash has been made.
-        var hasSearchedLeftovers = false
-        /// Whether no leftover of a crash remains.
-        var hasRecovered = false
-        /// The leftovers that are merged but stay until their changes are saved: their hashes, by path.
-        var mergedLeftovers: [String: ContentHash] = [:]
-        /// The time at which the directory of the domain being saved last changed before it was locked.
-        var directoryChange = Timestamp(nanoseconds: 0)
-
-        var temporaryPaths: [String] { displaced.map(\.file.temporaryPath) }
-    }
-
-    /// A displaced file, with the state of its examination.
-    struct Displaced {
-        var file: DisplacedFile
-        var domain: Domain
-        /// The version that the save expected to replace.
-        var expected: FileVersion?
-        /// The last version that was merged or backed up.
-        var known: FileVersion?
-        /// `VersionHistory.total` before the save that displaced it.
-        var total: Int
-        /// The time when the file was displaced.
-        let since = ContinuousClock.now
-        /// Whether a program had the file open for writing when it was last examined.
-        var isOpen = false
-        /// Whether the contents last seen in the file are merged or backed up.
-        var isMerged = true
-        /// Whether the file's hidden name has been removed.
-        var isGone = false
-    }
 
     struct WeakObserver {
         weak var object: (any StoreObserver)?
@@ -199,6 +156,53 @@ package final class Store: Sendable {
             transition { state in ((), state.keep(request, now: .now())) }
         }
         return revision
+    }
+
+    /// Checks that a domain's file could hold the values in effect after an edit, unless the edit is small or doesn't
+    /// make them larger.
+    ///
+    /// Otherwise, the edit would stay pending, and would fail the saves of every other client.
+    ///
+    /// - Throws: `invalidValue`.
+    func checkFit(of request: EditRequest) throws(DefaultsError) {
+        let found = state.withLock { state in
+            state.refusal(of: request, by: lifetime, now: .now()) == nil
+                ? state.valuesToCheck(request, limit: limits.bytes) : nil
+        }
+        guard let (values, format) = found else { return }
+        do throws(DefaultsError) { _ = try encode(values, as: format, for: request.domain) } catch {
+            throw .excess(of: request.values.keys, error)
+        }
+    }
+
+    /// Encodes values anew, in the format of their domain's file if possible.
+    ///
+    /// Text stays text: old-style text with a value of another type becomes XML, so that the value keeps its type. The
+    /// result is binary if the file is, if XML can't represent a value, or if the text would be too large to read back.
+    ///
+    /// - Throws: `invalidValue`, for example if the file would be too large.
+    func encode(
+        _ values: DomainValues, as format: PropertyListFormat, for domain: Domain
+    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
+        let value = PropertyListValue.dictionary(values)
+        let isOldStyle = format == .oldStyle && value.asStored(in: .oldStyle) == value
+        let textFormats: [PropertyListFormat] = format == .binary ? [] : isOldStyle ? [.oldStyle, .xml] : [.xml]
+        for format in textFormats {
+            if let bytes = try? value.write(as: format), bytes.count <= limits.bytes { return (bytes, format) }
+        }
+        let bytes: [UInt8]
+        do throws(PropertyListError) {
+            bytes = try value.write(as: .binary)
+        } catch {
+            throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
+        }
+        guard bytes.count <= limits.bytes else {
+            throw DefaultsError(
+                .invalidValue,
+                "The file of \(domain) would be larger than \(limits.bytes) bytes, the limit.",
+                remedy: "Remove a key, and store large data in a separate file.")
+        }
+        return (bytes, .binary)
     }
 
     /// Returns whether a domain's file is in its last known state, judging by its metadata.

@@ -3,7 +3,7 @@ import Linux
 import PropertyList
 
 /// The encoding of a new version, and backup copies of what the new version can't preserve.
-extension Store {
+extension Saver {
     /// Encodes as much of a plan as a file can hold, so that an edit that is too large doesn't block the others.
     ///
     /// If necessary, the edits that make the file largest are removed from the plan.
@@ -38,23 +38,6 @@ extension Store {
         return new
     }
 
-    /// Checks that a domain's file could hold the values in effect after an edit, unless the edit is small or doesn't
-    /// make them larger.
-    ///
-    /// Otherwise, the edit would stay pending, and would fail the saves of every other client.
-    ///
-    /// - Throws: `invalidValue`.
-    func checkFit(of request: EditRequest) throws(DefaultsError) {
-        let found = state.withLock { state in
-            state.refusal(of: request, by: lifetime, now: .now()) == nil
-                ? state.valuesToCheck(request, limit: limits.bytes) : nil
-        }
-        guard let (values, format) = found else { return }
-        do throws(DefaultsError) { _ = try encode(values, as: format, for: request.domain) } catch {
-            throw .excess(of: request.values.keys, error)
-        }
-    }
-
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
@@ -76,43 +59,13 @@ extension Store {
                 }
             // Without its last key, a strings file would be blank, which counts as damage.
             let isBlank = count == 0 && plan.format == .oldStyle && new.map(TextComments.areAll) == true
-            if let new, !isBlank, new.count <= limits.bytes { return (new, plan.format) }
+            if let new, !isBlank, new.count <= store.limits.bytes { return (new, plan.format) }
             if TextComments.exist(in: old, plan.format) { lost = version }
         }
-        let new = try encode(plan.values(), as: plan.format, for: domain)
+        let new = try store.encode(plan.values(), as: plan.format, for: domain)
         // An edit that is too large makes no copy.
-        if let lost { try backUp(domain, file, lost, because: .comments, "has comments that would be lost") }
+        if let lost { try backUp(file, of: domain, lost, because: .comments, "has comments that would be lost") }
         return new
-    }
-
-    /// Encodes values anew, in the format of their domain's file if possible.
-    ///
-    /// Text stays text: old-style text with a value of another type becomes XML, so that the value keeps its type. The
-    /// result is binary if the file is, if XML can't represent a value, or if the text would be too large to read back.
-    ///
-    /// - Throws: `invalidValue`, for example if the file would be too large.
-    func encode(
-        _ values: DomainValues, as format: PropertyListFormat, for domain: Domain
-    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
-        let value = PropertyListValue.dictionary(values)
-        let isOldStyle = format == .oldStyle && value.asStored(in: .oldStyle) == value
-        let textFormats: [PropertyListFormat] = format == .binary ? [] : isOldStyle ? [.oldStyle, .xml] : [.xml]
-        for format in textFormats {
-            if let bytes = try? value.write(as: format), bytes.count <= limits.bytes { return (bytes, format) }
-        }
-        let bytes: [UInt8]
-        do throws(PropertyListError) {
-            bytes = try value.write(as: .binary)
-        } catch {
-            throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
-        }
-        guard bytes.count <= limits.bytes else {
-            throw DefaultsError(
-                .invalidValue,
-                "The file of \(domain) would be larger than \(limits.bytes) bytes, the limit.",
-                remedy: "Remove a key, and store large data in a separate file.")
-        }
-        return (bytes, .binary)
     }
 
     /// Reads the file that a plan replaces if its bytes are worth preserving.
@@ -151,44 +104,45 @@ extension Store {
             if damage.isProtected { throw damage.refusal }
             guard let version = damage.version else {
                 // The file can't be read, or isn't a regular file. It can't be backed up either, so leave it alone.
-                let consequence = lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
+                let consequence = store.lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
                 throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
             }
-            try backUp(domain, file, version, because: .damaged, "is damaged")
+            try backUp(file, of: domain, version, because: .damaged, "is damaged")
         } else if plan.losesEquivalentKeys, let version = plan.expected {
             try backUp(
-                domain, file, version, because: .equivalentKeys, "has keys that differ only in Unicode normalization")
+                file, of: domain, version, because: .equivalentKeys,
+                "has keys that differ only in Unicode normalization")
         }
     }
 
     /// Backs up a file before it is replaced, unless the same contents have been backed up already.
     private func backUp(
-        _ domain: Domain, _ file: DomainFile, _ version: FileVersion, because reason: BackupFile.Reason,
+        _ file: DomainFile, of domain: Domain, _ version: FileVersion, because reason: BackupFile.Reason,
         _ finding: String
     ) throws(DefaultsError) {
-        if state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
+        if store.state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
         let kept: FileVersion
         do throws(SystemCall.Failure) {
             let source = try FileDescriptor(openingUnseen: file.path, O_RDONLY | O_NONBLOCK)
             guard let (bytes, version, _) = try file.readWhole(source, openWriters: .readAnyway) else {
                 throw SystemCall.Failure(number: EBUSY)
             }
-            reportCopy(try BackupFile.write(bytes, of: file.path, because: reason))
+            store.reportCopy(try BackupFile.write(bytes, of: file.path, because: reason))
             kept = version
         } catch {
             // The file is being written right now.
             if error.number == EBUSY { throw isOpen(file) }
             throw DefaultsError(
                 .notSaved, errno: error.number,
-                "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(lifetime.consequence)")
+                "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(store.lifetime.consequence)")
         }
-        state.withLock { $0.domains[domain]?.backedUp = kept.hash }
+        store.state.withLock { $0.domains[domain]?.backedUp = kept.hash }
     }
 }
 
 extension DefaultsError {
     /// Returns the error of edits that don't fit into a file.
-    fileprivate static func excess(of keys: some Sequence<String>, _ reason: DefaultsError) -> DefaultsError {
+    static func excess(of keys: some Sequence<String>, _ reason: DefaultsError) -> DefaultsError {
         let keys = keys.sorted().map { "\"\($0)\"" }
         let list = (keys.prefix(3) + (keys.count > 3 ? ["…"] : [])).joined(separator: ", ")
         return DefaultsError(.invalidValue, "Can't save \(list). \(reason)")

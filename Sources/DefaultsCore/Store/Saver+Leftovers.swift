@@ -2,7 +2,7 @@ import Glibc
 import Linux
 import PropertyList
 
-extension Store {
+extension Saver {
     /// The file that a leftover belongs to.
     private struct Original {
         var path: String
@@ -18,20 +18,21 @@ extension Store {
     /// It searches the directory, `ByHost`, and the directories that links in them lead to. It leaves alone the files
     /// that this store itself has displaced.
     ///
-    /// - Returns: False if leftovers may remain: a program has one open for writing, one can't be merged, saved and
-    ///   removed yet, or a directory can't be searched.
     /// - Throws: `directory` if the directory can't be read.
-    func keepLeftovers(_ savingState: inout SavingState) throws(DefaultsError) -> Bool {
-        let (leftovers, links, isComplete) = try search()
+    mutating func handleLeftovers() throws(DefaultsError) {
+        leftovers = .some
+        let (found, links, isComplete) = try search()
         // There are almost never leftovers. Only they need all the other names, of which there may be thousands.
-        let domains = leftovers.isEmpty ? [] : try directory.visibleDomains().domains
-        let areKept = keep(leftovers, of: domains.map(original), &savingState)
-        let areLinkedKept = keepLinkedLeftovers(of: links.map(original), &savingState)
-        return isComplete && areKept && areLinkedKept
+        let domains = found.isEmpty ? [] : try store.directory.visibleDomains().domains
+        let areHandled = handle(found, of: originals(of: domains))
+        // Some may remain: a program has one open for writing, one can't be merged, saved and removed yet, or a
+        // directory can't be searched.
+        if handleLinked(originals(of: links)), areHandled, isComplete { leftovers = .none }
     }
 
-    private func original(of domain: Domain) -> Original {
-        Original(path: directory.path(of: domain), domain: domain)
+    private func originals(of domains: [Domain]) -> [Original] {
+        let directory = store.directory
+        return domains.map { Original(path: directory.path(of: $0), domain: $0) }
     }
 
     /// Searches the directory and `ByHost`.
@@ -44,10 +45,12 @@ extension Store {
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
-                let found = try directory.entries(in: subdirectory) {
+                let found = try store.directory.entries(in: subdirectory) {
                     $0.mayBeLink || TemporaryFile(name: $0.name) != nil
                 }
-                leftovers += Self.leftovers(among: found.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
+                leftovers += Self.leftovers(among: found.map(\.name)).map {
+                    ($1, "\(store.directory.path)/\(prefix)\($0)")
+                }
                 links += found.filter(\.mayBeLink).compactMap { Domain(fileName: prefix + $0.name) }
             } catch {
                 // An unreadable `ByHost` is no reason to stop all saves.
@@ -61,22 +64,21 @@ extension Store {
     /// Handles leftovers in the directory and in `ByHost`.
     ///
     /// - Returns: Whether all could be dealt with.
-    private func keep(_ leftovers: [Leftover], of files: [Original], _ savingState: inout SavingState) -> Bool {
+    private mutating func handle(_ leftovers: [Leftover], of files: [Original]) -> Bool {
         if leftovers.isEmpty { return true }
-        let ours = Set(savingState.temporaryPaths)
+        let ours = Set(displacedPaths)
         var isDone = true
         // The hash in a temporary file's name identifies its original: a file beside it, a file that has since been
         // removed, or a link to that directory.
-        let known = state.withLock { $0.domains.keys.filter { $0.user == .current } }
-        let gone = known.map { Original(path: directory.path(of: $0), domain: $0) }
-        let originals = Dictionary(grouping: files + gone) { TemporaryFile.hash(ofNameAt: $0.path) }
+        let known = store.state.withLock { $0.domains.keys.filter { $0.user == .current } }
+        let originals = Dictionary(grouping: files + originals(of: known)) { TemporaryFile.hash(ofNameAt: $0.path) }
         for (temporary, path) in leftovers where !ours.contains(path) {
             let parent = Path.directory(of: path)
             let candidates = originals[temporary.target] ?? []
             let original =
                 candidates.first { Path.directory(of: $0.path) == parent } ?? candidates.first
                 ?? Original(path: "\(parent)/recovered")
-            if !keepLeftover(temporary, at: path, of: original, &savingState) { isDone = false }
+            if !handle(temporary, at: path, of: original) { isDone = false }
         }
         return isDone
     }
@@ -84,8 +86,8 @@ extension Store {
     /// Handles leftovers in the directories that links lead to.
     ///
     /// - Returns: Whether all could be dealt with.
-    private func keepLinkedLeftovers(of links: [Original], _ savingState: inout SavingState) -> Bool {
-        let ours = Set(savingState.temporaryPaths)
+    private mutating func handleLinked(_ links: [Original]) -> Bool {
+        let ours = Set(displacedPaths)
         var isDone = true
         var linked: [String: [ContentHash: Original]] = [:]
         for original in links {
@@ -100,7 +102,7 @@ extension Store {
             for (name, temporary) in Self.leftovers(among: names) {
                 let path = "\(parent)/\(name)"
                 guard let original = originals[temporary.target], !ours.contains(path) else { continue }
-                if !keepLeftover(temporary, at: path, of: original, &savingState) { isDone = false }
+                if !handle(temporary, at: path, of: original) { isDone = false }
             }
         }
         return isDone
@@ -113,24 +115,25 @@ extension Store {
     /// Merges, backs up or removes one leftover.
     ///
     /// - Returns: False if a process still uses the leftover, or it can't be handled now.
-    private func keepLeftover(
-        _ temporary: TemporaryFile, at path: String, of original: Original, _ savingState: inout SavingState
-    ) -> Bool {
+    private mutating func handle(_ temporary: TemporaryFile, at path: String, of original: Original) -> Bool {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
             guard try file.status().st_mode & S_IFMT == S_IFREG else { return true }
             // A running process that will examine the file again holds a lock on it: see `DisplacedFile`.
             if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
-            let leftover = DomainFile(path: path, limits: limits)
+            let leftover = DomainFile(path: path, limits: store.limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, openWriters: .wait) else { return false }
-            if savingState.mergedLeftovers[path] != version.hash {
+            if mergedLeftovers[path] != version.hash {
                 let isOwn = SaveMark(of: temporary.new, on: file) != nil
-                guard try keep(bytes, version, isOwn, of: temporary, leftover, original) else { return false }
-                savingState.mergedLeftovers[path] = version.hash
+                guard
+                    try preserve(
+                        bytes, of: version, isOwn: isOwn, named: temporary, in: leftover, of: original)
+                else { return false }
+                mergedLeftovers[path] = version.hash
             }
             // Keep the leftover while its changes are nowhere else on the disk.
             if isUnsaved(original.domain) { return false }
-            savingState.mergedLeftovers[path] = nil
+            mergedLeftovers[path] = nil
             return unlink(path) == 0 || errno == ENOENT
         } catch {
             switch error.number {
@@ -138,7 +141,7 @@ extension Store {
             case ENOENT, EACCES, EPERM, ELOOP: return true
             // A file that is too large to be read will still be too large next time.
             case EFBIG:
-                return keep { () throws(SystemCall.Failure) in
+                return backUp { () throws(SystemCall.Failure) in
                     try BackupFile.move(path, of: original.path, because: .displaced)
                 }
             default: return false
@@ -152,11 +155,11 @@ extension Store {
     /// foreign writer's version.
     ///
     /// - Returns: False if a program is writing to the original.
-    private func keep(
-        _ bytes: [UInt8], _ version: FileVersion, _ isOwn: Bool, of temporary: TemporaryFile, _ leftover: DomainFile,
-        _ original: Original
+    private func preserve(
+        _ bytes: [UInt8], of version: FileVersion, isOwn: Bool, named temporary: TemporaryFile,
+        in leftover: DomainFile, of original: Original
     ) throws(SystemCall.Failure) -> Bool {
-        let current = DomainFile(path: original.path, limits: limits).read(known: nil, openWriters: .readAnyway)
+        let current = DomainFile(path: original.path, limits: store.limits).read(known: nil, openWriters: .readAnyway)
         if version.hash == temporary.new {
             // The original may be torn, since it was being written in place. Even so, don't rewrite it here: a foreign
             // writer may have damaged it since and be about to repair it, and a domain's file is replaced only to save
@@ -164,9 +167,9 @@ extension Store {
             switch current {
             case .beingWritten: return false
             case .unusable:
-                reportCopy(try BackupFile.write(bytes, of: original.path, because: .unsaved))
+                store.reportCopy(try BackupFile.write(bytes, of: original.path, because: .unsaved))
                 if let domain = original.domain, case .contents(let contents) = leftover.parse(bytes, version) {
-                    transition { state in ((), state.applyUnsavedVersion(contents, of: domain, now: .now())) }
+                    store.transition { state in ((), state.applyUnsavedVersion(contents, of: domain, now: .now())) }
                 }
             case .missing, .unchanged, .contents: break
             }
@@ -176,13 +179,13 @@ extension Store {
         switch leftover.parse(bytes, version) {
         case .contents(let contents):
             // A foreign writer's version: the writer was still writing when the file was displaced.
-            if merge(contents, temporary, of: original.domain), !contents.hasEquivalentKeys { return true }
+            if merge(contents, from: temporary, of: original.domain), !contents.hasEquivalentKeys { return true }
         default:
             // On a file system without extended attributes: if the new version was incomplete, the expected one is
             // still in place.
             if isOwn || temporary.expected.value == 0 || current.hash == temporary.expected { return true }
         }
-        reportCopy(try BackupFile.write(bytes, of: original.path, because: .displaced))
+        store.reportCopy(try BackupFile.write(bytes, of: original.path, because: .displaced))
         return true
     }
 
@@ -190,9 +193,9 @@ extension Store {
     ///
     /// - Returns: False if the version that the writer had loaded is unknown, because the log doesn't say where the
     ///   displaced version belongs in the history.
-    private func merge(_ contents: FileContents, _ temporary: TemporaryFile, of domain: Domain?) -> Bool {
-        guard lifetime == .resident, let domain else { return false }
-        return transition { state in
+    private func merge(_ contents: FileContents, from temporary: TemporaryFile, of domain: Domain?) -> Bool {
+        guard store.lifetime == .resident, let domain else { return false }
+        return store.transition { state in
             // If the log has no mark of the displaced version, the version that replaced it must be the newest.
             let newest = state.domains[domain].flatMap { $0.file?.hash == temporary.new ? $0.merge.history.total : nil }
             guard let known = state.domains[domain], known.merge.history.count > 0,
