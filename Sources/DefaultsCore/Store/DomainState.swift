@@ -1,35 +1,17 @@
 import PropertyList
 
 /// The state of one domain.
-///
-/// `file`, `earlierFile` and `damage` together describe the file:
-///
-/// | `file` | `earlierFile` | `damage` | state |
-/// | --- | --- | --- | --- |
-/// | | | | There is no file. |
-/// | set | | | The file is usable. |
-/// | set | | set | The file can't be used; `file` is its last good version. |
-/// | | set | | The file hasn't been readable since this agent began; the log has its last version. |
-/// | | set | set | The same, and the file can't be used. |
-/// | | | set | The file can't be used, and no good version of it has been read. |
-///
-/// `missingSince` is independent of these three: until a loss is confirmed, they describe the file as it was before.
 struct DomainState {
     /// The file's values, its recent versions, and the edits that it doesn't hold yet.
     var merge = Merge()
-    /// The state of the file from which `merge.base` was read, or to which it was saved; `nil` if there is no file.
-    var file: FileVersion?
-    /// The hash that the file had when an earlier agent ended, set while the file can't be read; `merge.base` then
-    /// comes from the log.
-    var earlierFile: ContentHash?
+    /// The last known state of the file; until a loss is confirmed, the state before.
+    private(set) var fileState = FileState.none
     /// The format of the file, or of the file to create if there is none.
     var format = PropertyListFormat.xml
-    /// The time at which `file` went missing, while the loss is unconfirmed.
+    /// The time at which the file went missing, while the loss is unconfirmed.
     var missingSince: Timestamp?
     /// The history's total when each version in an earlier agent's log was the newest.
     var earlierVersions: [ContentHash: Int] = [:]
-    /// The reason why the file can't be used; `merge.base` is then its last good state.
-    var damage: FileDamage?
     /// The hash of the last version of the file with keys that differ only in Unicode normalization.
     var equivalentKeys: ContentHash?
     /// The hash of a file that has been backed up already.
@@ -41,13 +23,57 @@ struct DomainState {
     /// Whether a problem has been reported, but its recovery has not.
     var isTroubled = false
 
+    /// The last good version of the file, from which `merge.base` was read or to which it was saved; `nil` if there is
+    /// no file, or if this agent hasn't read a good version.
+    var file: FileVersion? {
+        switch fileState {
+        case .usable(let version), .damaged(_, lastGood: let version?): version
+        case .none, .unread, .damaged: nil
+        }
+    }
+
+    /// The reason why the file can't be used; `merge.base` is then its last good state.
+    var damage: FileDamage? {
+        switch fileState {
+        case .damaged(let damage, _), .unread(_, let damage?): damage
+        case .none, .usable, .unread: nil
+        }
+    }
+
     /// The hash of the file's last known content; `nil` if there is no file.
-    var hash: ContentHash? { file?.hash ?? earlierFile }
+    var hash: ContentHash? { if case .unread(let hash, _) = fileState { hash } else { file?.hash } }
 
     /// Records a usable version of the file, or that there is no file.
     ///
     /// Files aren't read while they are being saved, so an announced save has happened or failed.
     mutating func setFile(_ version: FileVersion?) {
-        (file, earlierFile, damage, intent) = (version, nil, nil, nil)
+        fileState = version.map { .usable($0) } ?? .none
+        intent = nil
     }
+
+    /// Records that the file can't be used.
+    mutating func setDamage(_ damage: FileDamage) {
+        if case .unread(let hash, _) = fileState {
+            fileState = .unread(hash, damage)
+        } else {
+            fileState = .damaged(damage, lastGood: file)
+        }
+    }
+
+    /// Records that a file that hasn't been readable since this agent began had a version in the earlier agent's log.
+    mutating func setUnread(_ hash: ContentHash) { fileState = .unread(hash, damage) }
+}
+
+/// The last known state of a domain's file.
+enum FileState {
+    /// There is no file.
+    case none
+    /// The file is usable.
+    case usable(FileVersion)
+    /// The file can't be used; its last good version, if this agent has read one, is still in effect.
+    case damaged(FileDamage, lastGood: FileVersion?)
+    /// The file hasn't been readable since this agent began, perhaps because of damage.
+    ///
+    /// The hash is that of its last version in the earlier agent's log, from which `merge.base` comes.
+    case unread(ContentHash, FileDamage?)
 }

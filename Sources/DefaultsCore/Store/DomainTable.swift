@@ -118,9 +118,9 @@ struct DomainAtRest {
     /// Creates the small form of a state; fails if anything would be lost.
     init?(_ state: DomainState) {
         guard state.merge.stored.areBytes, state.merge.history.isNew, state.merge.pending.isEmpty,
-            state.merge.keyTimes.isEmpty, let file = state.file, state.earlierFile == nil, state.missingSince == nil,
-            state.earlierVersions.isEmpty, state.damage == nil, state.equivalentKeys == nil, state.backedUp == nil,
-            state.intent == nil, state.failure == nil, !state.isTroubled
+            state.merge.keyTimes.isEmpty, case .usable(let file) = state.fileState, state.missingSince == nil,
+            state.earlierVersions.isEmpty, state.equivalentKeys == nil, state.backedUp == nil, state.intent == nil,
+            state.failure == nil, !state.isTroubled
         else { return nil }
         self.file = file
         values = state.merge.stored
@@ -132,7 +132,7 @@ struct DomainAtRest {
     var state: DomainState {
         var state = DomainState()
         state.merge = Merge(base: values, baseTime: time)
-        state.file = file
+        state.setFile(file)
         state.format = format
         return state
     }

@@ -242,7 +242,7 @@ struct Recovery {
         state = state ?? DomainState()
         state?.merge = Merge(base: values.compactMapValues(\.self), logged)
         state?.earlierVersions = versions
-        state?.earlierFile = hash
+        state?.setUnread(hash)
     }
 
     /// Returns the edits missing from a file with the given values.

@@ -72,11 +72,10 @@ extension Store {
 
     /// Finds the seal of a resumed domain's file, if the log has older versions from which a writer might go on.
     private func findSeal(of domain: Domain) {
-        let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.history.isNew ? nil : $0.file } }
-        guard let resumed, let path = file(of: domain)?.path, let seal = Seal(ofFileAt: path, resumed.identity) else {
-            return
-        }
-        state.withLock { $0.domains[domain]?.file?.seal = seal }
+        let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.history.isNew ? nil : $0.fileState } }
+        guard case .usable(var version)? = resumed, let path = file(of: domain)?.path else { return }
+        version.seal = Seal(ofFileAt: path, version.identity)
+        if version.seal != nil { state.withLock { $0.domains[domain]?.setFile(version) } }
     }
 
     /// Reads files on all cores, and adds undisturbed domains to the state.

@@ -52,7 +52,7 @@ extension StoreState {
     private mutating func applyContents(
         _ contents: FileContents, of domain: Domain, now: Timestamp
     ) -> [StoreAction] {
-        let isUnseen = domains[domain]?.earlierFile != nil
+        let isUnseen = if case .unread? = domains[domain]?.fileState { true } else { false }
         return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
             // A read-only file is used as it is, since an overwritten value could never be restored to it.
             if domain.user != .current { $0.history = VersionHistory() }
@@ -70,7 +70,8 @@ extension StoreState {
         var state = DomainState()
         state.equivalentKeys = domains[domain]?.equivalentKeys
         state.merge = Merge(base: contents.stored, baseTime: contents.time)
-        (state.file, state.format) = (contents.version, contents.format)
+        state.setFile(contents.version)
+        state.format = contents.format
         domains[domain] = state
         recordMarks(of: domain)
     }
@@ -90,7 +91,7 @@ extension StoreState {
         if damage.error.code == .untrusted, domains[domain]?.file != nil {
             actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
         }
-        domains[domain, default: DomainState()].damage = damage
+        domains[domain, default: DomainState()].setDamage(damage)
         domains[domain]?.isTroubled = true
         if damage.isText, domains[domain]?.format == .binary { domains[domain]?.format = .xml }
         // These bytes have already been reported, even if the file's times or mode have changed.

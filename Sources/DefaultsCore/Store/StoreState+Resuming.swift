@@ -41,7 +41,8 @@ extension StoreState {
         let domain = recovery.domain
         domains[domain] = recovery.state(before: contents)
         let actions = change(domain, source: .file, at: now) { state in
-            (state.file, state.format) = (contents.version, contents.format)
+            state.setFile(contents.version)
+            state.format = contents.format
             return state.merge.reload(contents, mayBeRestore: recovery.isRestored(contents))
         }
         return actions + publish(.unknown(domain), at: now)

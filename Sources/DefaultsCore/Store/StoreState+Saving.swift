@@ -7,7 +7,7 @@ extension StoreState {
         else { return nil }
         return SavePlan(
             edits: state.merge.pending, base: state.merge.base, format: state.format,
-            expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
+            expected: state.damage.map(\.version) ?? state.file, damage: state.damage,
             losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
             revision: log.head, total: state.merge.history.total)
     }
