@@ -210,6 +210,23 @@ package struct DomainFile: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
+    /// Returns the path of the real file behind symbolic links, whether or not it exists.
+    ///
+    /// A save replaces the file that a link leads to, and leaves the link as it is.
+    ///
+    /// - Throws: EILSEQ if a link leads to a name that isn't UTF-8.
+    static func resolvingLinks(_ path: String) throws(SystemCall.Failure) -> String {
+        var path = path
+        for _ in 0..<40 {
+            guard let bytes = SystemCall.target(ofLink: path) else { return path }
+            guard let target = String(validating: bytes, as: UTF8.self) else {
+                throw SystemCall.Failure(number: EILSEQ)
+            }
+            path = Path.isAbsolute(target) ? target : "\(Path.directory(of: path))/\(target)"
+        }
+        return path
+    }
+
     /// The damage of a link that leads nowhere, perhaps to a file system that isn't mounted.
     private var missingTarget: FileDamage {
         let target = (try? Self.resolvingLinks(path)) ?? "a name that is not UTF-8"

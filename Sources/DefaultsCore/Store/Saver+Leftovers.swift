@@ -124,7 +124,7 @@ extension Saver {
             let leftover = DomainFile(path: path, limits: store.limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, openWriters: .wait) else { return false }
             if mergedLeftovers[path] != version.hash {
-                let isOwn = SaveMark(of: temporary.new, on: file) != nil
+                let isOwn = temporary.new.flatMap { SaveMark(of: $0, on: file) } != nil
                 guard
                     try preserve(
                         bytes, of: version, isOwn: isOwn, named: temporary, in: leftover, of: original)
@@ -183,7 +183,7 @@ extension Saver {
         default:
             // On a file system without extended attributes: if the new version was incomplete, the expected one is
             // still in place.
-            if isOwn || temporary.expected.value == 0 || current.hash == temporary.expected { return true }
+            if isOwn || temporary.expected == nil || current.hash == temporary.expected { return true }
         }
         store.reportCopy(try BackupFile.write(bytes, of: original.path, because: .displaced))
         return true
@@ -197,9 +197,11 @@ extension Saver {
         guard store.lifetime == .resident, let domain else { return false }
         return store.transition { state in
             // If the log has no mark of the displaced version, the version that replaced it must be the newest.
-            let newest = state.domains[domain].flatMap { $0.file?.hash == temporary.new ? $0.merge.history.total : nil }
+            let newest = state.domains[domain].flatMap { state in
+                state.file.flatMap { $0.hash == temporary.new ? state.merge.history.total : nil }
+            }
             guard let known = state.domains[domain], known.merge.history.count > 0,
-                let total = known.earlierVersions[temporary.expected] ?? newest,
+                let total = temporary.expected.flatMap({ known.earlierVersions[$0] }) ?? newest,
                 known.merge.history.total - total <= known.merge.history.count
             else { return (false, []) }
             return (true, state.applyDisplaced(contents, of: domain, loadedBefore: total, now: .now()))

@@ -26,7 +26,8 @@ struct RecoveryTests {
                 let path = "\(fixture.directory)/\(temporary.name)"
                 try RawFile.write(number >= 3 ? Array(bytes.dropLast(3)) : bytes, to: path)
                 if number != 3 { continue }
-                SaveMark(hash: temporary.new, times: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
+                let saved = try #require(temporary.new)
+                SaveMark(hash: saved, times: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
             }
             // A file that a live process has locked must stay.
             let living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)

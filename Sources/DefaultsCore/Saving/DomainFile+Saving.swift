@@ -105,21 +105,4 @@ extension DomainFile {
         _ = consume lock
         return copy
     }
-
-    /// Returns the path of the real file behind symbolic links, whether or not it exists.
-    ///
-    /// A save replaces the file that a link leads to, and leaves the link as it is.
-    ///
-    /// - Throws: EILSEQ if a link leads to a name that isn't UTF-8.
-    static func resolvingLinks(_ path: String) throws(SystemCall.Failure) -> String {
-        var path = path
-        for _ in 0..<40 {
-            guard let bytes = SystemCall.target(ofLink: path) else { return path }
-            guard let target = String(validating: bytes, as: UTF8.self) else {
-                throw SystemCall.Failure(number: EILSEQ)
-            }
-            path = Path.isAbsolute(target) ? target : "\(Path.directory(of: path))/\(target)"
-        }
-        return path
-    }
 }

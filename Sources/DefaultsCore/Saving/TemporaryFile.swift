@@ -16,19 +16,19 @@ package struct TemporaryFile: Hashable, Sendable {
     package var serial: UInt64
     /// The hash of the name of the original file.
     package var target: ContentHash
-    /// The hash of the version to save.
-    package var new: ContentHash
-    /// The hash of the version to replace; 0 if there is none.
-    package var expected: ContentHash
+    /// The hash of the version to save; `nil` for the old file while it has two names or is being removed.
+    package var new: ContentHash?
+    /// The hash of the version to replace; `nil` if there is none.
+    package var expected: ContentHash?
 
     private static let prefix = ".defaultsd"
 
     /// Creates the name of the temporary file for a replacement.
-    init(for path: String, new: ContentHash, expected: ContentHash?) {
+    init(for path: String, new: ContentHash?, expected: ContentHash?) {
         self.serial = 0
         self.target = Self.hash(ofNameAt: path)
         self.new = new
-        self.expected = expected ?? ContentHash(value: 0)
+        self.expected = expected
     }
 
     /// Parses a name; fails if it isn't the name of a temporary file.
@@ -40,13 +40,16 @@ package struct TemporaryFile: Hashable, Sendable {
         let numbers = parts[3...].compactMap { UInt64($0, radix: 16) }
         guard let serial = UInt64(parts[2]), numbers.count == 3 else { return nil }
         self.serial = serial
-        (target, new, expected) = (
-            ContentHash(value: numbers[0]), ContentHash(value: numbers[1]), ContentHash(value: numbers[2])
-        )
+        target = ContentHash(value: numbers[0])
+        (new, expected) = (Self.hash(numbers[1]), Self.hash(numbers[2]))
     }
 
     /// The name, without a directory.
-    package var name: String { "\(Self.prefix).\(serial).\(target).\(new).\(expected)" }
+    package var name: String { "\(Self.prefix).\(serial).\(target).\(Self.text(new)).\(Self.text(expected))" }
+
+    // In a name, 0 stands for no hash.
+    private static func hash(_ number: UInt64) -> ContentHash? { number == 0 ? nil : ContentHash(value: number) }
+    private static func text(_ hash: ContentHash?) -> String { (hash ?? ContentHash(value: 0)).description }
 
     /// Returns the hash that identifies an original file in a temporary file's name.
     static func hash(ofNameAt path: String) -> ContentHash {

@@ -24,18 +24,18 @@ struct Replacement {
     }
 
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> SaveResult {
-        let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
+        guard let bytes else { return try remove(to: freePath(new: nil)) }
+        let newHash = ContentHash(bytes)
         let temporaryPath = try freePath(new: newHash)
-        guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
         var isNeeded = false
         let new: FileDescriptor
         do throws(SystemCall.Failure) {
-            new = try write(bytes, newHash, to: temporaryPath)
+            new = try write(bytes, hashed: newHash, to: temporaryPath)
         } catch {
             guard [EACCES, EPERM, EROFS].contains(error.number), let expected else { throw error }
-            return try writeInUnwritableDirectory(bytes, newHash, expected)
+            return try writeInUnwritableDirectory(bytes, hashed: newHash, over: expected)
         }
         defer { if !isNeeded { unlink(temporaryPath) } }
 
@@ -44,7 +44,7 @@ struct Replacement {
             try new.synchronize()
             guard try place(temporaryPath) else { return .fileChanged }
             isNeeded = true
-            return finish(try version(of: new, newHash, seal), displaced: nil)
+            return finish(try version(of: new, hashed: newHash, seal), displaced: nil)
         }
 
         guard let old = try openTarget() else { return .fileChanged }
@@ -55,7 +55,7 @@ struct Replacement {
         if status.st_nlink > 1 {
             // The file's other hard links must keep referring to it, so it is written in place.
             linux_lease_release(old.number)
-            return try writeInPlace(bytes, newHash, expected, &isNeeded)
+            return try writeInPlace(bytes, hashed: newHash, over: expected, &isNeeded)
         }
         do throws(SystemCall.Failure) {
             guard try exchange(temporaryPath) else { return .fileChanged }
@@ -63,7 +63,7 @@ struct Replacement {
             // A mount point can't be renamed.
             guard error.number == EBUSY else { throw error }
             linux_lease_release(old.number)
-            return try writeInPlace(bytes, newHash, expected, &isNeeded)
+            return try writeInPlace(bytes, hashed: newHash, over: expected, &isNeeded)
         }
         isNeeded = true
         linux_lease_release(old.number)
@@ -74,7 +74,7 @@ struct Replacement {
             isNeeded = false
             return .fileChanged
         }
-        return finish(try version(of: new, newHash, seal), displaced: displaced(old, at: temporaryPath))
+        return finish(try version(of: new, hashed: newHash, seal), displaced: displaced(old, at: temporaryPath))
     }
 
     /// Writes the new version to a hidden file.
@@ -82,7 +82,7 @@ struct Replacement {
     /// - Returns: The file, open for reading. It is closed for writing before it gets its final name, so that this
     ///   process's own watcher isn't woken once more.
     private func write(
-        _ bytes: [UInt8], _ hash: ContentHash, to temporaryPath: String
+        _ bytes: [UInt8], hashed hash: ContentHash, to temporaryPath: String
     ) throws(SystemCall.Failure) -> FileDescriptor {
         let new = try NewFile.create(temporaryPath, O_WRONLY, isForEveryone: expected == nil)
         do throws(SystemCall.Failure) {
@@ -115,7 +115,7 @@ struct Replacement {
     ///
     /// `isNeeded` is set while the temporary file must be preserved because it may be the only complete version.
     private func writeInPlace(
-        _ bytes: [UInt8], _ hash: ContentHash, _ expected: FileVersion, _ isNeeded: inout Bool
+        _ bytes: [UInt8], hashed hash: ContentHash, over expected: FileVersion, _ isNeeded: inout Bool
     ) throws(SystemCall.Failure) -> SaveResult {
         try synchronizeDirectory()
         guard let file = try openTarget(O_RDWR) else { return .fileChanged }
@@ -127,20 +127,20 @@ struct Replacement {
         // From here until the file is durable, the temporary file may be the only complete version. If the write fails,
         // or after a crash, the temporary file stays for recovery.
         isNeeded = true
-        let version = try overwrite(file, bytes, hash)
+        let version = try overwrite(file, with: bytes, hashed: hash)
         isNeeded = false
         return .saved(version, displaced: nil)
     }
 
     /// Writes the new version into a file in whose directory no other file can be created.
     private func writeInUnwritableDirectory(
-        _ bytes: [UInt8], _ hash: ContentHash, _ expected: FileVersion
+        _ bytes: [UInt8], hashed hash: ContentHash, over expected: FileVersion
     ) throws(SystemCall.Failure) -> SaveResult {
         guard let old = try openTarget() else { return .fileChanged }
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         linux_lease_release(old.number)
         var isNeeded = false
-        return try writeInPlace(bytes, hash, expected, &isNeeded)
+        return try writeInPlace(bytes, hashed: hash, over: expected, &isNeeded)
     }
 
     /// Removes the file by moving it aside, so that it can be examined like any other displaced file.
@@ -241,7 +241,7 @@ struct Replacement {
 
     /// Overwrites the content of an open file that must stay the same file.
     private func overwrite(
-        _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
+        _ file: borrowing FileDescriptor, with bytes: [UInt8], hashed hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
         let times = times()
         // Seal the file first, so that a read while it is being written isn't overlooked.
@@ -251,7 +251,7 @@ struct Replacement {
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         SaveMark(hash: hash, times: times).set(on: file)
         try file.synchronize()
-        return try version(of: file, hash, seal(ofFileAt: target))
+        return try version(of: file, hashed: hash, seal(ofFileAt: target))
     }
 
     /// Returns the seal of a version that this store has just written.
@@ -264,7 +264,7 @@ struct Replacement {
     /// Another writer may have changed the file before its times are read, so they aren't trusted until the file is
     /// read again.
     private func version(
-        of file: borrowing FileDescriptor, _ hash: ContentHash, _ seal: Seal?
+        of file: borrowing FileDescriptor, hashed hash: ContentHash, _ seal: Seal?
     ) throws(SystemCall.Failure) -> FileVersion {
         FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false, seal: seal)
     }

@@ -42,7 +42,7 @@ extension Replacement {
     /// It gives the old file a second name, and then renames the new file over the first. A file that another program
     /// renames over the old one between these steps is lost.
     func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
-        let backup = try freePath(new: ContentHash(value: 0))
+        let backup = try freePath(new: nil)
         try SystemCall.run { link(target, backup) }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(temporaryPath, target) }
@@ -55,10 +55,11 @@ extension Replacement {
 
     /// Returns an unused hidden name beside the file.
     ///
-    /// A version that was displaced a moment ago may already have the first candidate name, and must keep it. A hash of
-    /// 0 is for the old file while it has two names or is being removed; after a crash, recovery preserves such a file
-    /// unless it has the expected contents.
-    func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
+    /// A version that was displaced a moment ago may already have the first candidate name, and must keep it.
+    ///
+    /// - Parameter new: The hash of the version to save; `nil` for the old file while it has two names or is being
+    ///   removed. After a crash, such a file is preserved unless it has the expected contents.
+    func freePath(new: ContentHash?) throws(SystemCall.Failure) -> String {
         var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
         var status = stat()
         while true {
