@@ -175,13 +175,13 @@ package struct GlobPattern: Hashable, Sendable {
         func match(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt64.self, capacity: words) { state in
                 state.initialize(repeating: 0)
-                return masks.withUnsafeBufferPointer { match(bytes, $0, state) }
+                return masks.withUnsafeBufferPointer { match(bytes, masks: $0, state: state) }
             }
         }
 
         private func match(
-            _ bytes: UnsafeBufferPointer<UInt8>, _ masks: UnsafeBufferPointer<UInt64>,
-            _ state: UnsafeMutableBufferPointer<UInt64>
+            _ bytes: UnsafeBufferPointer<UInt8>, masks: UnsafeBufferPointer<UInt64>,
+            state: UnsafeMutableBufferPointer<UInt64>
         ) -> Bool {
             let (ones, runs) = (32 * words, 33 * words)
             let (lastWord, lastBit) = (count / 64, UInt64(1) << UInt64(count % 64))

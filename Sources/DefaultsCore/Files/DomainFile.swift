@@ -292,7 +292,7 @@ package struct DomainFile: Sendable {
     /// Parses a file's bytes as a domain's values.
     func parse(_ bytes: [UInt8], _ version: FileVersion, keepsBytes: Bool = false) -> FileReading {
         if bytes.isEmpty {
-            return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", version))
+            return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", of: version))
         }
         do throws(PropertyListError) {
             // The limits are generous, since other programs write the files. They reject only files crafted to use much
@@ -302,12 +302,15 @@ package struct DomainFile: Sendable {
             guard case .dictionary(let values) = document.value else {
                 return .unusable(
                     damage(
-                        .damaged, "\(path) has no dictionary at its top level, so it holds no preferences.", version))
+                        .damaged, "\(path) has no dictionary at its top level, so it holds no preferences.", of: version
+                    ))
             }
             // To the codec, this is an empty strings file. But no program writes one, and a file may lose its contents.
             if values.isEmpty, document.format == .oldStyle, TextComments.areAll(of: bytes) {
                 return .unusable(
-                    damage(.damaged, "\(path) has only blank lines or comments, so it isn't a property list.", version))
+                    damage(
+                        .damaged, "\(path) has only blank lines or comments, so it isn't a property list.", of: version)
+                )
             }
             return .contents(
                 FileContents(
@@ -317,7 +320,7 @@ package struct DomainFile: Sendable {
                     format: document.format, version: version,
                     hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {
-            var damage = damage(.damaged, "\(path): \(error)", version)
+            var damage = damage(.damaged, "\(path): \(error)", of: version)
             damage.isText = error.format != .binary
             return .unusable(damage)
         }
@@ -337,7 +340,7 @@ package struct DomainFile: Sendable {
                 + "Make it smaller, or raise the setting MaximumFileSize.")
     }
 
-    private func damage(_ code: DefaultsError.Code, _ sentence: String, _ version: FileVersion? = nil) -> FileDamage {
+    private func damage(_ code: DefaultsError.Code, _ sentence: String, of version: FileVersion? = nil) -> FileDamage {
         FileDamage(
             error: DefaultsError(code, sentence), version: version,
             isProtected: code == .damaged && (!replacesDamagedFiles || isLink))

@@ -97,7 +97,7 @@ extension HistoryLimits {
         var entries: [[UInt8]] = []
         var size = 0
         for (index, selection) in selections.enumerated().reversed() {
-            guard let entry = encode(file, index, selection, without: exclusions) else { continue }
+            guard let entry = encode(selection, ofEntryAt: index, in: file, without: exclusions) else { continue }
             // A single large change mustn't push out all others.
             if entry.count > limit { continue }
             size += entry.count
@@ -117,7 +117,7 @@ extension HistoryLimits {
     }
 
     private func encode(
-        _ file: HistoryFile, _ index: Int, _ selection: Selection, without exclusions: HistoryExclusions
+        _ selection: Selection, ofEntryAt index: Int, in file: HistoryFile, without exclusions: HistoryExclusions
     ) -> [UInt8]? {
         if selection.kept.isEmpty { return nil }
         if selection.isWhole, selection.kept.count == selection.count { return Array(file.entry(at: index)) }

@@ -193,9 +193,8 @@ package final class Journal: Sendable {
     ) -> DefaultsError {
         let isMarked = ChangeLogHeader.markOutdated(path ?? location.log)
         let problem = DefaultsError(
-            .notSaved, errno: failure.number,
-            "The change log can't be written to \(location.log), so followers will see a gap if the agent ends. The "
-                + "system says")
+            .notSaved, errno: failure.number, "The change log can't be written to \(location.log)"
+        ).adding("Followers will see a gap if the agent ends.")
         file.phase = .suspended(file.file, because: problem)
         state.withLock { state in
             state.outbox = nil

@@ -77,7 +77,7 @@ struct LogFileState: ~Copyable {
     /// Sets `archiveProblem`.
     mutating func report(_ failure: SystemCall.Failure, _ problem: String) {
         archiveProblem = DefaultsError(
-            .notSaved, errno: failure.number, "\(problem). Free disk space, or check the permissions. The system says")
+            .notSaved, errno: failure.number, problem, remedy: "Free disk space, or check the permissions.")
     }
 
     // MARK: Exclusions

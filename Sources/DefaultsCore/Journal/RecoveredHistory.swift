@@ -122,10 +122,9 @@ private func readable<Value>(
     do throws(SystemCall.Failure) {
         return try read(path)
     } catch {
-        throw DefaultsError(
-            .unreadable, errno: error.number,
-            "\(path) can't be read. It may hold unsaved edits and your history, so nothing replaces it. Check the "
-                + "disk and the file's permissions, or move the file away. The system says")
+        throw DefaultsError(.unreadable, errno: error.number, "\(path) can't be read").adding(
+            "It may hold unsaved edits and your history, so nothing replaces it.",
+            remedy: "Check the disk and the file's permissions, or move the file away.")
     }
 }
 

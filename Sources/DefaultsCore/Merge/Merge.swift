@@ -5,7 +5,7 @@ package import PropertyList
 /// A merge depends only on its inputs. Its rules are:
 ///
 /// 1. A foreign writer changed exactly those keys in which its file differs from the version that it had loaded (see
-///    `VersionHistory.keysChanged`).
+///    `FileVersions.keysChanged`).
 /// 2. The last writer wins, key by key. If an edit of the key is pending, the later of the two changes stands; a
 ///    tie goes to the edit.
 /// 3. A value is replaced as a whole; nested values aren't merged.
@@ -18,7 +18,7 @@ package struct Merge: Sendable {
     /// `base`, which may still be the file's bytes; every change and every merge parses them.
     private(set) var stored: FileValues
     /// The versions that preceded `base`.
-    package var history: VersionHistory
+    package var versions: FileVersions
     /// The edits that the file doesn't hold yet, by key.
     package var pending: [String: Edit]
     /// The time of the change that led to `base`.
@@ -27,18 +27,18 @@ package struct Merge: Sendable {
     package var keyTimes: [String: Timestamp] = [:]
 
     package init(
-        base: DomainValues = [:], history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
+        base: DomainValues = [:], versions: FileVersions = FileVersions(), pending: [String: Edit] = [:],
         baseTime: Timestamp = Timestamp(nanoseconds: .min)
     ) {
-        self.init(base: FileValues(base), history: history, pending: pending, baseTime: baseTime)
+        self.init(base: FileValues(base), versions: versions, pending: pending, baseTime: baseTime)
     }
 
     init(
-        base: FileValues, history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
+        base: FileValues, versions: FileVersions = FileVersions(), pending: [String: Edit] = [:],
         baseTime: Timestamp
     ) {
         stored = base
-        self.history = history
+        self.versions = versions
         self.pending = pending
         self.baseTime = baseTime
     }
@@ -72,7 +72,7 @@ package struct Merge: Sendable {
 
         /// Adds a value that a writer wrote because it had loaded an older version.
         fileprivate mutating func overrule(
-            _ key: String, _ value: PropertyListValue?, loaded inference: VersionHistory.Inference
+            _ key: String, _ value: PropertyListValue?, loaded inference: FileVersions.Inference
         ) {
             overruled.append(
                 Overruled(key: key, value: value, writer: .file, reason: .olderVersion(inference.loaded)))
@@ -100,15 +100,15 @@ package struct Merge: Sendable {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let inference =
             isWhole
-            ? VersionHistory.Inference(changed: Set(difference.keys))
-            : history.keysChanged(
+            ? FileVersions.Inference(changed: Set(difference.keys))
+            : versions.keysChanged(
                 by: disk, differing: Set(difference.keys), evidence, readFrom: format, mayBeRestore: mayBeRestore)
         var result = Result()
         for key in inference.changed {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
-            if decide(key, theirs, keyTime(key), format, &result) { pending[key] = nil }
+            if replace(key, with: theirs, at: keyTime(key), readFrom: format, &result) { pending[key] = nil }
         }
         for key in inference.stale where pending[key] == nil {
             // The writer didn't mean to change this key back, so restore the newer value.
@@ -134,7 +134,7 @@ package struct Merge: Sendable {
         let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
         var result = Result()
         for key in difference.keys {
-            if decide(key, nil, time, .binary, &result) { pending[key] = nil }
+            if replace(key, with: nil, at: time, readFrom: .binary, &result) { pending[key] = nil }
         }
         advance(by: difference, at: time, placedAt: time, writtenAt: time)
         record(difference.keys.lazy.map { ($0, time) })
@@ -151,7 +151,7 @@ package struct Merge: Sendable {
     ///   - format: The format of the displaced version.
     ///   - time: The time when the displaced version was written.
     ///   - evidence: What is known about how the writer came to write it.
-    ///   - total: `history.total` before the save that displaced the version. The writer can't have loaded a later
+    ///   - total: `versions.total` before the save that displaced the version. The writer can't have loaded a later
     ///     version.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func displace(
@@ -160,9 +160,9 @@ package struct Merge: Sendable {
     ) -> Result {
         parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
-        let inference = history.keysChanged(
+        let inference = versions.keysChanged(
             by: disk, differing: Set(difference.keys), evidence, readFrom: format,
-            skipping: max(0, history.total - total))
+            skipping: max(0, versions.total - total))
         var result = Result()
         for key in inference.stale where !PropertyListValue.areSame(current(key), disk[key], readFrom: format) {
             result.overrule(key, disk[key], loaded: inference)
@@ -173,17 +173,17 @@ package struct Merge: Sendable {
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
                     result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
                 }
-            } else if decide(key, disk[key], time, format, &result) {
+            } else if replace(key, with: disk[key], at: time, readFrom: format, &result) {
                 pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
             }
         }
         if difference.isEmpty { return result }
         // Another program may have loaded the displaced version before it was displaced, so record two steps: to that
         // version and back.
-        history.append(
+        versions.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time,
             writtenAt: evidence.written)
-        history.append(back: difference, at: baseTime)
+        versions.append(back: difference, at: baseTime)
         return result
     }
 
@@ -256,10 +256,12 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Returns whether a foreign writer's value replaces the one in effect, and adds the change and any overruled value
+    /// Decides whether a foreign writer's value replaces the one in effect, and adds the change and any overruled value
     /// to `result`.
-    private func decide(
-        _ key: String, _ theirs: PropertyListValue?, _ time: Timestamp, _ format: PropertyListFormat,
+    ///
+    /// - Returns: Whether it does.
+    private func replace(
+        _ key: String, with theirs: PropertyListValue?, at time: Timestamp, readFrom format: PropertyListFormat,
         _ result: inout Result
     ) -> Bool {
         let mine = current(key)
@@ -282,13 +284,13 @@ package struct Merge: Sendable {
         baseTime = min(baseTime, now)
         keyTimes = keyTimes.mapValues { min($0, now) }
         for (key, edit) in pending { pending[key]?.time = min(edit.time, now) }
-        history.limitTimes(to: now)
+        versions.limitTimes(to: now)
     }
 
     /// Records the times at which keys of `base` were set or removed.
     private mutating func record(_ times: some Sequence<(String, Timestamp)>) {
         for (key, time) in times { keyTimes[key] = time }
-        guard keyTimes.count > VersionHistory.keyCapacity else { return }
+        guard keyTimes.count > FileVersions.keyCapacity else { return }
         let oldest = keyTimes.sorted { $0.value < $1.value }.prefix(keyTimes.count / 2)
         for (key, _) in oldest { keyTimes[key] = nil }
     }
@@ -303,7 +305,7 @@ package struct Merge: Sendable {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread)
+        versions.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread)
         baseTime = time
     }
 }

@@ -127,7 +127,7 @@ package final class AgentClaim: Sendable {
     package var isCurrent: Bool { lock.isCurrent }
 
     /// Restores the file's mode if it was changed, so that no other user can open the file.
-    package func keepPrivate() { lock.keepPrivate() }
+    package func restrictMode() { lock.restrictMode() }
 
     private static func path(in directory: PreferencesDirectory) -> String { "\(directory.path)/\(fileName)" }
 

@@ -93,7 +93,7 @@ package struct LockFile: ~Copyable, Sendable {
     var isCurrent: Bool { file.isNamed(path) }
 
     /// Restores the file's mode if others can open the file, since they could lock it after this process.
-    func keepPrivate() {
+    func restrictMode() {
         if let status = try? file.status(), status.st_mode & 0o077 != 0 { fchmod(file.number, 0o600) }
     }
 

@@ -43,13 +43,11 @@ extension DomainFile {
             if error.number == EILSEQ {
                 throw DefaultsError(
                     .notSaved,
-                    "\(path) is a link to a name that is not UTF-8, so it can't be saved; \(lifetime.consequence).",
+                    "\(path) is a link to a name that is not UTF-8, so it can't be saved. \(lifetime.consequence)",
                     remedy: "Rename the file that it leads to, and link to the new name.",
                     errno: EILSEQ)
             }
-            throw DefaultsError(
-                .notSaved, errno: error.number,
-                "\(path) can't be written; \(lifetime.consequence). The system says")
+            throw DefaultsError(.notSaved, errno: error.number, "\(path) can't be written").adding(lifetime.consequence)
         }
     }
 

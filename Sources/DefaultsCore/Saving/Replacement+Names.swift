@@ -57,8 +57,8 @@ extension Replacement {
     ///
     /// A version that was displaced a moment ago may already have the first candidate name, and must keep it.
     ///
-    /// - Parameter new: The hash of the version to save; `nil` for the old file while it has two names or is being
-    ///   removed. After a crash, such a file is preserved unless it has the expected contents.
+    /// `new` is the hash of the version to save; `nil` for the old file while it has two names or is being removed.
+    /// After a crash, such a file is preserved unless it has the expected contents.
     func freePath(new: ContentHash?) throws(SystemCall.Failure) -> String {
         var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
         var status = stat()
@@ -75,7 +75,7 @@ extension Replacement {
     /// Returns the displaced file: the old file, which is already open, or a file that has replaced it since.
     ///
     /// A file that has replaced it must be opened first. If that fails, for example for lack of descriptors, the result
-    /// is `nil`, and the file stays under its hidden name for recovery.
+    /// is `nil`, and the file stays under its hidden name, as after a crash.
     func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
         var status = stat()
         if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,

@@ -5,11 +5,11 @@ package enum StoreLifetime: Sendable {
     /// The store may end at any time: files that it displaces must be completely written first, and a failure is final.
     case transient
 
-    /// The consequence for edits that can't be saved, worded to follow a semicolon.
+    /// The consequence for edits that can't be saved, as a sentence.
     var consequence: String {
         switch self {
-        case .resident: "its edits are kept in memory, and saving is retried"
-        case .transient: "nothing is saved"
+        case .resident: "Edits are kept in memory, and saving is retried."
+        case .transient: "Nothing is saved."
         }
     }
 
@@ -19,7 +19,7 @@ package enum StoreLifetime: Sendable {
     /// unchanged.
     func explaining(_ error: DefaultsError) -> DefaultsError {
         guard self == .resident, [.directory, .locked, .openForWriting].contains(error.code) else { return error }
-        return error.adding("Edits are kept in memory, and saving is retried.")
+        return error.adding(consequence)
     }
 }
 
@@ -55,7 +55,7 @@ package enum SaveResult: Sendable {
     /// The new version is in place and durable; `nil` if the file was removed.
     ///
     /// The displaced file must be examined, since a foreign writer may have written to it at the last moment. A
-    /// displaced file that couldn't be opened isn't returned, and is left to recovery under its hidden name.
+    /// displaced file that couldn't be opened isn't returned, and is left under its hidden name, as after a crash.
     case saved(FileVersion?, displaced: DisplacedFile?)
     /// The new version is in place, but its directory couldn't be made durable: a crash may bring the old version back.
     ///

@@ -14,7 +14,7 @@ struct AppliedEdits: Sendable {
     }
 
     /// Records that an edit has been applied.
-    mutating func note(_ edit: EditIdentity) {
+    mutating func insert(_ edit: EditIdentity) {
         let known = last.updateValue(max(edit.number, last[edit.session] ?? 0), forKey: edit.session)
         guard known == nil else { return }
         sessions.append(edit.session)

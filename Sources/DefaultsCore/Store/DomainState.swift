@@ -10,7 +10,7 @@ struct DomainState {
     var format = PropertyListFormat.xml
     /// The time at which the file went missing, while the loss is unconfirmed.
     var missingSince: Timestamp?
-    /// The history's total when each version in an earlier agent's log was the newest.
+    /// `merge.versions.total` when each version in an earlier agent's log was the newest.
     var earlierVersions: [ContentHash: Int] = [:]
     /// The hash of the last version of the file with keys that differ only in Unicode normalization.
     var equivalentKeys: ContentHash?
@@ -20,7 +20,7 @@ struct DomainState {
     var intent: FileMark?
     /// The reason why the last save failed.
     var failure: DefaultsError?
-    /// Whether a problem has been reported, but its recovery has not.
+    /// Whether a problem has been reported, but its end has not.
     var isTroubled = false
 
     /// The last good version of the file, from which `merge.base` was read or to which it was saved; `nil` if there is

@@ -29,7 +29,7 @@ struct DomainTable: Sequence {
     /// Adds a domain that isn't in the table yet.
     mutating func add(_ domainAtRest: DomainAtRest, as domain: Domain) {
         atRest[domain] = domainAtRest
-        note(domain, isKnown: true)
+        index(domain, isKnown: true)
     }
 
     func makeIterator() -> AnyIterator<(Domain, DomainState)> {
@@ -43,7 +43,7 @@ struct DomainTable: Sequence {
             let domainAtRest = newValue.flatMap(DomainAtRest.init)
             atRest[domain] = domainAtRest
             inUse[domain] = domainAtRest == nil ? newValue : nil
-            note(domain, isKnown: newValue != nil)
+            index(domain, isKnown: newValue != nil)
         }
         _modify {
             let count = inUse.count
@@ -80,10 +80,10 @@ struct DomainTable: Sequence {
             atRest[domain] = domainAtRest
             inUse[domain] = nil
         }
-        note(domain, isKnown: state != nil)
+        index(domain, isKnown: state != nil)
     }
 
-    private mutating func note(_ domain: Domain, isKnown: Bool) {
+    private mutating func index(_ domain: Domain, isKnown: Bool) {
         if domain.isUsual { return }
         if isKnown {
             special[domain.name, default: []].insert(domain)
@@ -95,8 +95,8 @@ struct DomainTable: Sequence {
 
 /// The state of a domain whose file, of moderate size, has been read, and that nobody has used since.
 ///
-/// It takes a fraction of the memory of a `DomainState`, which has room for everything that use brings about: edits, a
-/// history, problems. So a domain that nobody uses costs little more than the bytes of its file.
+/// It takes a fraction of the memory of a `DomainState`, which has room for everything that use brings about: edits,
+/// earlier versions, problems. So a domain that nobody uses costs little more than the bytes of its file.
 struct DomainAtRest {
     private let file: FileVersion
     private let values: FileValues
@@ -117,7 +117,7 @@ struct DomainAtRest {
 
     /// Creates the small form of a state; fails if anything would be lost.
     init?(_ state: DomainState) {
-        guard state.merge.stored.areBytes, state.merge.history.isNew, state.merge.pending.isEmpty,
+        guard state.merge.stored.areBytes, state.merge.versions.isNew, state.merge.pending.isEmpty,
             state.merge.keyTimes.isEmpty, case .usable(let file) = state.fileState, state.missingSince == nil,
             state.earlierVersions.isEmpty, state.equivalentKeys == nil, state.backedUp == nil, state.intent == nil,
             state.failure == nil, !state.isTroubled

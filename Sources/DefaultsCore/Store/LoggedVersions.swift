@@ -5,7 +5,7 @@ import PropertyList
 /// A foreign writer's version also held the values that were overruled, and a program that continues from that version
 /// writes them again.
 struct LoggedVersions {
-    private(set) var history = VersionHistory()
+    private(set) var versions = FileVersions()
     /// The values in effect after the last record, for the keys in the records.
     private(set) var values: Difference = [:]
     /// The times at which those keys were last set or removed.
@@ -19,7 +19,7 @@ struct LoggedVersions {
         var revision: Revision
         var keys: Set<String>
         var isForeign: Bool
-        /// The history's total before the step.
+        /// `versions.total` before the step.
         var total: Int
     }
 
@@ -50,9 +50,9 @@ struct LoggedVersions {
         if !back.isEmpty {
             steps.append(
                 Step(
-                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign, total: history.total))
+                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign, total: versions.total))
         }
-        history.append(back: back, at: record.time, writtenAt: isForeign ? record.time : nil)
+        versions.append(back: back, at: record.time, writtenAt: isForeign ? record.time : nil)
     }
 
     /// Returns the values of a file that lacked certain edits.
@@ -65,10 +65,10 @@ struct LoggedVersions {
         values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
 
-    /// Finds the positions of versions in the history.
+    /// Finds the positions of marked versions among all.
     ///
     /// - Parameter marks: The marks of the versions in the log.
-    /// - Returns: The history's total when each version was the newest, by hash.
+    /// - Returns: `versions.total` when each version was the newest, by hash.
     func totals(of marks: [FileMark]) -> [ContentHash: Int] {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {
@@ -80,7 +80,7 @@ struct LoggedVersions {
         return nearest.mapValues(total)
     }
 
-    /// Returns the history's total when a version was the newest.
+    /// Returns `versions.total` when a version was the newest.
     ///
     /// This is the total after all records up to the mark's revision, except for edits that the version lacked.
     private func total(of mark: FileMark) -> Int {
@@ -91,6 +91,6 @@ struct LoggedVersions {
         {
             count -= 1
         }
-        return count < steps.count ? steps[count].total : history.total
+        return count < steps.count ? steps[count].total : versions.total
     }
 }

@@ -167,7 +167,7 @@ struct Displaced {
     let expected: FileVersion?
     /// The last version that was merged or backed up.
     private(set) var known: FileVersion?
-    /// `VersionHistory.total` before the save that displaced it.
+    /// `FileVersions.total` before the save that displaced it.
     let total: Int
     /// The time when the file was displaced.
     let since = ContinuousClock.now

@@ -64,7 +64,7 @@ extension Saver {
         }
         let new = try store.encode(plan.values(), as: plan.format, for: domain)
         // An edit that is too large makes no copy.
-        if let lost { try backUp(file, of: domain, lost, because: .comments, "has comments that would be lost") }
+        if let lost { try backUp(lost, in: file, of: domain, because: .comments, "has comments that would be lost") }
         return new
     }
 
@@ -104,20 +104,21 @@ extension Saver {
             if damage.isProtected { throw damage.refusal }
             guard let version = damage.version else {
                 // The file can't be read, or isn't a regular file. It can't be backed up either, so leave it alone.
-                let consequence = store.lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
-                throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
+                let error = damage.error
+                throw DefaultsError(.notSaved, error.what, remedy: error.remedy, errno: error.errno)
+                    .adding(store.lifetime.consequence)
             }
-            try backUp(file, of: domain, version, because: .damaged, "is damaged")
+            try backUp(version, in: file, of: domain, because: .damaged, "is damaged")
         } else if plan.losesEquivalentKeys, let version = plan.expected {
             try backUp(
-                file, of: domain, version, because: .equivalentKeys,
+                version, in: file, of: domain, because: .equivalentKeys,
                 "has keys that differ only in Unicode normalization")
         }
     }
 
     /// Backs up a file before it is replaced, unless the same contents have been backed up already.
     private func backUp(
-        _ file: DomainFile, of domain: Domain, _ version: FileVersion, because reason: BackupFile.Reason,
+        _ version: FileVersion, in file: DomainFile, of domain: Domain, because reason: BackupFile.Reason,
         _ finding: String
     ) throws(DefaultsError) {
         if store.state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
@@ -133,8 +134,8 @@ extension Saver {
             // The file is being written right now.
             if error.number == EBUSY { throw isOpen(file) }
             throw DefaultsError(
-                .notSaved, errno: error.number,
-                "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(store.lifetime.consequence)")
+                .notSaved, errno: error.number, "\(file.path) \(finding) and can't be backed up, so it isn't replaced"
+            ).adding(store.lifetime.consequence)
         }
         store.state.withLock { $0.domains[domain]?.backedUp = kept.hash }
     }

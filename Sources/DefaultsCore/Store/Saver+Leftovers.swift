@@ -192,17 +192,17 @@ extension Saver {
     /// Merges a version that an earlier agent displaced while its writer was still writing.
     ///
     /// - Returns: False if the version that the writer had loaded is unknown, because the log doesn't say where the
-    ///   displaced version belongs in the history.
+    ///   displaced version belongs among the others.
     private func merge(_ contents: FileContents, from temporary: TemporaryFile, of domain: Domain?) -> Bool {
         guard store.lifetime == .resident, let domain else { return false }
         return store.transition { state in
             // If the log has no mark of the displaced version, the version that replaced it must be the newest.
             let newest = state.domains[domain].flatMap { state in
-                state.file.flatMap { $0.hash == temporary.new ? state.merge.history.total : nil }
+                state.file.flatMap { $0.hash == temporary.new ? state.merge.versions.total : nil }
             }
-            guard let known = state.domains[domain], known.merge.history.count > 0,
+            guard let known = state.domains[domain], known.merge.versions.count > 0,
                 let total = temporary.expected.flatMap({ known.earlierVersions[$0] }) ?? newest,
-                known.merge.history.total - total <= known.merge.history.count
+                known.merge.versions.total - total <= known.merge.versions.count
             else { return (false, []) }
             return (true, state.applyDisplaced(contents, of: domain, loadedBefore: total, now: .now()))
         }

@@ -103,8 +103,7 @@ struct Saver: ~Copyable {
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
-            "Another program keeps rewriting \(file.path)"
-                + (policy == .wait ? "; \(store.lifetime.consequence)." : "."))
+            "Another program keeps rewriting \(file.path)." + (policy == .wait ? " \(store.lifetime.consequence)" : ""))
     }
 
     /// Carries out a plan; if the file isn't in the expected state, reloads it instead.
@@ -205,12 +204,12 @@ struct Saver: ~Copyable {
         // Editors briefly move a file away, and some writers complete it in a second step.
         var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(10), timeout: .milliseconds(250))
         while reading.isNewLoss(after: known, damage) {
-            if case .missing = reading { store.noteMissing(domain, missingSince: directoryChange) }
+            if case .missing = reading { store.markMissing(domain, since: directoryChange) }
             guard backoff.wait() else { break }
             reading = store.read(domain, known: known, afterEvent: true)
         }
         if reading.isLoss, !store.isReachable(domain) {
-            store.noteUnreachable(of: domain)
+            store.markUnreachable(of: domain)
             return Store.ReloadOutcome(unreadable: [domain])
         }
         // An unknown domain's file has appeared since the directory was last read, so its values are a change.

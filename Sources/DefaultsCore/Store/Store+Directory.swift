@@ -30,7 +30,7 @@ extension Store {
             while isDirectoryRemoved, backoff.wait() {}
             if isDirectoryRemoved {
                 // The files are about to be found missing. Unsaved edits stand.
-                noteUnreachableFiles()
+                markFilesUnreachable()
                 try directory.make()
             }
         } else {
@@ -48,8 +48,8 @@ extension Store {
     }
 
     /// Records that the files of all domains in the directory are inaccessible because the directory is.
-    func noteUnreachableFiles() {
+    func markFilesUnreachable() {
         let domains = state.withLock { $0.domains.keys.filter { $0.user == .current } }
-        for domain in domains { noteUnreachable(of: domain) }
+        for domain in domains { markUnreachable(of: domain) }
     }
 }

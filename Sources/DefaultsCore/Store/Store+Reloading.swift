@@ -65,7 +65,7 @@ extension Store {
                 switch attempt ?? .certain(.missing) {
                 case .uncertain(let version): uncertain.append((domain, version))
                 case .certain(let reading):
-                    note(reading, of: domain, known, losses, isBaseline: isBaseline, &outcome)
+                    apply(reading, of: domain, after: known, losses, isBaseline: isBaseline, to: &outcome)
                 }
             }
         }
@@ -92,7 +92,7 @@ extension Store {
                 let known = state.withLock { $0.domains[domain] }
                 guard let file = file(of: domain) else { return true }
                 guard let reading = file.readQuickly(known: known?.file) else { return false }
-                note(reading, of: domain, known, losses, isBaseline: false, &outcome)
+                apply(reading, of: domain, after: known, losses, isBaseline: false, to: &outcome)
                 return true
             }
             switch isDone {
@@ -116,7 +116,7 @@ extension Store {
         let (own, problem) = try directory.visibleDomains()
         let known = state.withLock { Set($0.domains.keys) }
         if known.contains(where: { $0.user == .current }), !directory.isUsable, let problem = directory.problem {
-            noteUnreachableFiles()
+            markFilesUnreachable()
             throw problem
         }
         followDirectory()
@@ -136,12 +136,12 @@ extension Store {
     }
 
     /// Merges what was read of a file that was in a known state before.
-    private func note(
-        _ reading: FileReading, of domain: Domain, _ known: DomainState?, _ losses: LossPolicy, isBaseline: Bool,
-        _ outcome: inout ReloadOutcome
+    private func apply(
+        _ reading: FileReading, of domain: Domain, after known: DomainState?, _ losses: LossPolicy, isBaseline: Bool,
+        to outcome: inout ReloadOutcome
     ) {
         if reading.isLoss, !isReachable(domain) {
-            noteUnreachable(of: domain)
+            markUnreachable(of: domain)
             outcome.unreadable.insert(domain)
             return
         }
@@ -149,7 +149,7 @@ extension Store {
             switch reading {
             case .missing where known?.hash != nil:
                 let time = directory(of: domain)?.lastChange(around: domain, now: .now())
-                noteMissing(domain, missingSince: time ?? .now())
+                markMissing(domain, since: time ?? .now())
                 outcome.unconfirmed.insert(domain)
                 return
             case .unusable where known?.file != nil || !isBaseline:
@@ -158,24 +158,24 @@ extension Store {
             default: break
             }
         }
-        outcome.note(reading, of: domain)
+        outcome.add(reading, of: domain)
         transition { state in
             ((), state.apply(reading, of: domain, isBaseline: isBaseline && known == nil, now: .now()))
         }
     }
 
     /// Records the time at which a domain's file went missing, while the loss is unconfirmed.
-    func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
+    func markMissing(_ domain: Domain, since time: Timestamp) {
         transition { state in
-            state.noteMissing(domain, missingSince: time)
+            state.markMissing(domain, since: time)
             return ((), [])
         }
     }
 
     /// Records that a domain's file is inaccessible because its directory is.
-    func noteUnreachable(of domain: Domain) {
+    func markUnreachable(of domain: Domain) {
         transition { state in
-            state.noteUnreachable(of: domain, now: .now())
+            state.markUnreachable(of: domain, now: .now())
             return ((), [])
         }
     }
@@ -217,7 +217,7 @@ extension Store {
 
 extension Store.ReloadOutcome {
     /// Records that a domain's file must be read again, if the outcome of reading it requires that.
-    mutating func note(_ reading: FileReading, of domain: Domain) {
+    mutating func add(_ reading: FileReading, of domain: Domain) {
         switch reading {
         case .beingWritten: beingWritten.insert(domain)
         case .unusable(let damage) where damage.error.errno != nil: unreadable.insert(domain)

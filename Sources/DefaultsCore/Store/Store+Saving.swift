@@ -22,7 +22,7 @@ extension Store {
     }
 
     /// Records that a domain's edits can't be saved because an obstacle has lasted too long.
-    package func noteSaveFailure(_ domain: Domain, _ failure: DefaultsError) {
+    package func recordSaveFailure(_ domain: Domain, _ failure: DefaultsError) {
         transition { state in ((), state.failed(domain, lifetime.explaining(failure), now: .now())) }
     }
 

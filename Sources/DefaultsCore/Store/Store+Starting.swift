@@ -22,7 +22,7 @@ extension Store {
         if let recovered {
             // The records that this adds go into the log's file, even if the log can't hold all of them.
             state.withLock { $0.outbox = [] }
-            resume(recovered, domains, &outcome)
+            resume(domains, from: recovered, &outcome)
         } else {
             begin(domains, &outcome)
         }
@@ -36,15 +36,13 @@ extension Store {
                 outcome.unreadable.insert(domain)
                 continue
             }
-            outcome.note(reading, of: domain)
+            outcome.add(reading, of: domain)
             transition { ((), $0.apply(reading, of: domain, isBaseline: true, now: .now())) }
         }
     }
 
     /// Compares the files with the versions in an earlier agent's log.
-    private func resume(
-        _ recovered: RecoveredLog, _ domains: [Domain], _ outcome: inout ReloadOutcome
-    ) {
+    private func resume(_ domains: [Domain], from recovered: RecoveredLog, _ outcome: inout ReloadOutcome) {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
         let oldest = recovered.records.first?.revision ?? recovered.head + 1
         // A domain in the log may not have a file anymore.
@@ -55,7 +53,7 @@ extension Store {
             return mark.isComplete && mark.hash == contents.version.hash && records[domain] == nil
         }
         for (domain, reading) in readings {
-            outcome.note(reading, of: domain)
+            outcome.add(reading, of: domain)
             let now = Timestamp.now()
             let removed = directory(of: domain)?.lastChange(around: domain, now: now) ?? now
             let records = records[domain] ?? []
@@ -72,7 +70,7 @@ extension Store {
 
     /// Finds the seal of a resumed domain's file, if the log has older versions from which a writer might go on.
     private func findSeal(of domain: Domain) {
-        let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.history.isNew ? nil : $0.fileState } }
+        let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.versions.isNew ? nil : $0.fileState } }
         guard case .usable(var version)? = resumed, let path = file(of: domain)?.path else { return }
         version.seal = Seal(ofFileAt: path, version.identity)
         if version.seal != nil { state.withLock { $0.domains[domain]?.setFile(version) } }

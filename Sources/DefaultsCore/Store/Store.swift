@@ -153,7 +153,7 @@ package final class Store: Sendable {
         // A foreign writer may just have removed a value from the file that is still in effect here, because its change
         // hasn't been read yet.
         if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
-            transition { state in ((), state.keep(request, now: .now())) }
+            transition { state in ((), state.makePending(request, now: .now())) }
         }
         return revision
     }

@@ -7,7 +7,7 @@ package protocol StoreObserver: AnyObject, Sendable {
     func storePublished(in domain: Domain)
     /// Handles a domain's edits that must be saved.
     func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
-    /// Handles a domain's problem, or its recovery; each is reported once.
+    /// Handles a domain's problem, or its end; each is reported once.
     func storeReported(_ event: LogRecord.Event)
     /// Handles a failure to write the change log file, which isn't written until `Store.maintainJournal` succeeds.
     func storeLostLog(_ error: DefaultsError)
@@ -29,7 +29,7 @@ package enum SaveTiming: Hashable, Sendable {
 enum StoreAction: Hashable {
     /// Notifies the observer that a record of a domain was published.
     case published(Domain)
-    /// Reports a domain's problem, or its recovery.
+    /// Reports a domain's problem, or its end.
     case report(LogRecord.Event)
     /// Requests a save of the domain's pending edits.
     case save(Domain, SaveTiming)

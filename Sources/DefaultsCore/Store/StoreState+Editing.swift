@@ -5,7 +5,7 @@ extension StoreState {
     mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
         if let identity = request.identity {
             if appliedEdits.holds(identity) { return (log.head, []) }
-            appliedEdits.note(identity)
+            appliedEdits.insert(identity)
         }
         lastSequence += 1
         var values = request.values
@@ -43,7 +43,7 @@ extension StoreState {
     }
 
     /// Makes an edit's values pending even though they are already in effect, since the file may have lost them.
-    mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
+    mutating func makePending(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
         let keys = unchanged(by: request)
         if keys.isEmpty { return [] }
         lastSequence += 1

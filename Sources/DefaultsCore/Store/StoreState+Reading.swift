@@ -7,7 +7,7 @@ extension StoreState {
     mutating func apply(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
-        applyReading(reading, of: domain, isBaseline: isBaseline, now: now) + reportRecovery(of: domain, at: now)
+        applyReading(reading, of: domain, isBaseline: isBaseline, now: now) + reportResolution(of: domain, at: now)
     }
 
     private mutating func applyReading(
@@ -55,7 +55,7 @@ extension StoreState {
         let isUnseen = if case .unread? = domains[domain]?.fileState { true } else { false }
         return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
             // A read-only file is used as it is, since an overwritten value could never be restored to it.
-            if domain.user != .current { $0.history = VersionHistory() }
+            if domain.user != .current { $0.versions = FileVersions() }
             if isUnseen {
                 // If the log doesn't mention a key, only the edit is known to be a change to it.
                 let values = contents.values
@@ -113,7 +113,7 @@ extension StoreState {
     }
 
     /// Records that a domain's file is missing, perhaps only briefly; only the first call sets the time.
-    mutating func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
+    mutating func markMissing(_ domain: Domain, since time: Timestamp) {
         guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
         setMissing(domain, since: time)
     }
@@ -127,14 +127,14 @@ extension StoreState {
     /// Records that a domain's file is inaccessible because its directory is.
     ///
     /// If the file turns out to be gone, unsaved edits stand, since they may have been made after the loss.
-    mutating func noteUnreachable(of domain: Domain, now: Timestamp) {
+    mutating func markUnreachable(of domain: Domain, now: Timestamp) {
         guard let pending = domains[domain]?.merge.pending.values else { return }
-        noteMissing(domain, missingSince: pending.map(\.time).reduce(now, min))
+        markMissing(domain, since: pending.map(\.time).reduce(now, min))
     }
 
     /// Merges the contents of a displaced version of a domain's file.
     ///
-    /// `total` is the history's total before the save that displaced it.
+    /// `total` is `versions.total` before the save that displaced it.
     mutating func applyDisplaced(
         _ contents: FileContents, of domain: Domain, loadedBefore total: Int, now: Timestamp
     ) -> [StoreAction] {

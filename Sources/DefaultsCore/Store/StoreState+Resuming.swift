@@ -15,68 +15,68 @@ extension StoreState {
         _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
         removedBefore removed: Timestamp, isOutdated: Bool = false, now: Timestamp
     ) -> [StoreAction] {
-        let recovery = Recovery(
+        let resumed = ResumedDomain(
             of: domain, marks: marks, records: records, since: oldest, reading: reading, removedBefore: removed,
             lastSequence: lastSequence, isOutdated: isOutdated, now: now)
-        for edit in recovery.appliedEdits { appliedEdits.note(edit) }
-        lastSequence = recovery.lastSequence
+        for edit in resumed.appliedEdits { appliedEdits.insert(edit) }
+        lastSequence = resumed.lastSequence
         var actions: [StoreAction]
-        if case .new = recovery.finding {
-            domains[domain, default: DomainState()].merge.pending = recovery.unsaved
+        if case .new = resumed.finding {
+            domains[domain, default: DomainState()].merge.pending = resumed.unsaved
             actions = apply(reading, of: domain, isBaseline: false, now: now)
         } else {
-            replaced[domain] = recovery.replaced.isEmpty ? nil : recovery.replaced.map(\.ofReplacedVersion)
-            switch recovery.finding {
-            case .rewritten(let contents): actions = merge(contents, recovery, now: now)
-            case .removed: actions = mergeLoss(recovery, now: now)
-            case .logged, .new, .unreadable: actions = applyFirstReading(recovery, now: now)
+            replaced[domain] = resumed.replaced.isEmpty ? nil : resumed.replaced.map(\.ofReplacedVersion)
+            switch resumed.finding {
+            case .rewritten(let contents): actions = merge(contents, resumed, now: now)
+            case .removed: actions = mergeLoss(resumed, now: now)
+            case .logged, .new, .unreadable: actions = applyFirstReading(resumed, now: now)
             }
         }
         domains[domain]?.merge.limitTimes(to: now)
-        return actions + restoreTrouble(recovery, now: now)
+        return actions + restoreTrouble(resumed, now: now)
     }
 
     /// Merges a file that was written while no agent was running with the last version in the log.
-    private mutating func merge(_ contents: FileContents, _ recovery: Recovery, now: Timestamp) -> [StoreAction] {
-        let domain = recovery.domain
-        domains[domain] = recovery.state(before: contents)
+    private mutating func merge(_ contents: FileContents, _ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
+        let domain = resumed.domain
+        domains[domain] = resumed.state(before: contents)
         let actions = change(domain, source: .file, at: now) { state in
             state.setFile(contents.version)
             state.format = contents.format
-            return state.merge.reload(contents, mayBeRestore: recovery.isRestored(contents))
+            return state.merge.reload(contents, mayBeRestore: resumed.isRestored(contents))
         }
         return actions + publish(.unknown(domain), at: now)
     }
 
     /// Merges the removal of a file while no agent was running.
-    private mutating func mergeLoss(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
-        let domain = recovery.domain
-        domains[domain] = recovery.stateBeforeLoss()
-        let actions = change(domain, source: .file, at: now) { $0.merge.removeFile(at: recovery.earliestLoss) }
+    private mutating func mergeLoss(_ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
+        let domain = resumed.domain
+        domains[domain] = resumed.stateBeforeLoss()
+        let actions = change(domain, source: .file, at: now) { $0.merge.removeFile(at: resumed.earliestLoss) }
         return actions + publish(.unknown(domain), at: now)
     }
 
     /// Applies the first reading of a file that holds a logged version, or can't be read.
-    private mutating func applyFirstReading(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
-        let domain = recovery.domain
-        var actions = apply(recovery.reading, of: domain, isBaseline: true, now: now)
-        let hasUnsavedEdits = recovery.complete(&domains[domain])
-        if !recovery.isExplained { actions += publish(.unknown(domain), at: now) }
+    private mutating func applyFirstReading(_ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
+        let domain = resumed.domain
+        var actions = apply(resumed.reading, of: domain, isBaseline: true, now: now)
+        let hasUnsavedEdits = resumed.complete(&domains[domain])
+        if !resumed.isExplained { actions += publish(.unknown(domain), at: now) }
         if hasUnsavedEdits {
             recordMarks(of: domain)
             // Leave a file that can't be used alone until it is repaired, or the domain is edited again.
-            if recovery.isReadable { actions.append(.save(domain, .immediate)) }
+            if resumed.isReadable { actions.append(.save(domain, .immediate)) }
         }
         return actions
     }
 
-    /// Restores a problem that an earlier agent reported, and reports the recovery if the problem is over.
+    /// Restores a problem that an earlier agent reported, and reports its end if it is over.
     ///
     /// The problem lasts as long as the file can't be used or edits are unsaved.
-    private mutating func restoreTrouble(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
-        guard recovery.certain.isTroubled else { return [] }
-        domains[recovery.domain, default: DomainState()].isTroubled = true
-        let isSaved = domains[recovery.domain]?.merge.pending.isEmpty ?? true
-        return recovery.isReadable && isSaved ? reportRecovery(of: recovery.domain, at: now) : []
+    private mutating func restoreTrouble(_ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
+        guard resumed.certain.isTroubled else { return [] }
+        domains[resumed.domain, default: DomainState()].isTroubled = true
+        let isSaved = domains[resumed.domain]?.merge.pending.isEmpty ?? true
+        return resumed.isReadable && isSaved ? reportResolution(of: resumed.domain, at: now) : []
     }
 }

@@ -9,7 +9,7 @@ extension StoreState {
             edits: state.merge.pending, base: state.merge.base, format: state.format,
             expected: state.damage.map(\.version) ?? state.file, damage: state.damage,
             losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
-            revision: log.head, total: state.merge.history.total)
+            revision: log.head, total: state.merge.versions.total)
     }
 
     /// Records that a file is about to be replaced, in case of a crash before `markSaved`.
@@ -37,8 +37,8 @@ extension StoreState {
         domains[domain]?.format = format
         if plan.excess == nil { domains[domain]?.failure = nil }
         recordMarks(of: domain)
-        let recovery = reportRecovery(of: domain, at: now)
-        return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
+        let report = reportResolution(of: domain, at: now)
+        return report + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
     }
 
     /// Records that a plan has been carried out, but that the result may not be durable.
@@ -57,8 +57,8 @@ extension StoreState {
         return publish(.unsaved(domain, reason: error.description), at: now)
     }
 
-    /// Reports a domain's recovery, once its problems are over.
-    mutating func reportRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
+    /// Reports the end of a domain's problems, once they are over.
+    mutating func reportResolution(of domain: Domain, at now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
             return []
         }
@@ -91,7 +91,7 @@ struct SavePlan {
     }
     /// The time of the newest of the edits.
     var newest: Timestamp? { edits.values.map(\.time).max() }
-    /// The history's total before the new version.
+    /// `versions.total` before the new version.
     var total: Int
     /// The reason why edits are left out that would make the file too large; `nil` if none are.
     var excess: DefaultsError?

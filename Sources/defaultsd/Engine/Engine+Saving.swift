@@ -111,7 +111,7 @@ extension Engine {
                 plan(.save(domain), in: Self.blockedPause)
                 return .blocked(failure)
             }
-            store.noteSaveFailure(domain, failure)
+            store.recordSaveFailure(domain, failure)
         } else {
             obstacles.remove(domain)
         }

@@ -162,7 +162,7 @@ final class AgentClaims: Sendable {
         attempt: () throws(DefaultsError) -> AgentClaim.Attempt, refusal: (AgentClaim.Holder?) -> DefaultsError
     ) throws(DefaultsError) -> Bool {
         if let claim, claim.isCurrent {
-            claim.keepPrivate()
+            claim.restrictMode()
             return false
         }
         do throws(DefaultsError) {

@@ -92,7 +92,7 @@ struct MergePropertyTests {
             case 0: _ = merge.reload(disk, format: .binary, changedAt: time)
             case 1:
                 _ = merge.displace(
-                    disk, format: .binary, changedAt: time, loadedBefore: merge.history.total - 1)
+                    disk, format: .binary, changedAt: time, loadedBefore: merge.versions.total - 1)
             default:
                 _ = merge.removeFile(at: time)
                 #expect(merge.base.isEmpty)
@@ -222,7 +222,7 @@ struct MergePropertyTests {
                     if random.oneIn(2) {
                         _ = merge.reload(theirs, format: .binary, changedAt: time)
                     } else {
-                        let loaded = merge.history.total
+                        let loaded = merge.versions.total
                         merge.markSaved(merge.pending, at: time)
                         _ = merge.displace(theirs, format: .binary, changedAt: time, loadedBefore: loaded)
                     }

@@ -180,7 +180,7 @@ struct MergeTests {
     func displacedAndWrittenAgain() {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         merge.markSaved(merge.pending, at: now)
         let first = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
         #expect(first.changes == [KeyChange(key: "f", old: 1, new: 2)])
@@ -190,7 +190,7 @@ struct MergeTests {
         #expect(again.changes == [])
         #expect(merge.current == ["a": 2, "f": 2])
         // The result is the same if the second version is displaced, too.
-        let before = merge.history.total
+        let before = merge.versions.total
         merge.markSaved(merge.pending, at: after)
         _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: after, loadedBefore: before)
         #expect(merge.current == ["a": 2, "f": 2])
@@ -200,7 +200,7 @@ struct MergeTests {
     func displacedBeforeLaterChange(isEdit: Bool) {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         merge.markSaved(merge.pending, at: before)
         if isEdit {
             _ = merge.edit(["f": 3], time: after, writer: .testApp, sequence: 2)
@@ -218,7 +218,7 @@ struct MergeTests {
     func displacedBeforeEqualEdit(isPending: Bool) {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         merge.markSaved(merge.pending, at: before)
         if isPending { _ = merge.edit(["f": 3], time: before, writer: .testApp, sequence: 2) }
         let value = merge.current("f")
@@ -231,7 +231,7 @@ struct MergeTests {
     func equalEditWhileSaving() {
         var merge = Merge(base: ["a": 1])
         _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         let saved = merge.pending
         _ = merge.edit(["a": 2], time: after, writer: .testApp, sequence: 2)
         merge.markSaved(saved, at: before)
@@ -279,7 +279,7 @@ struct MergeTests {
     @Test("A version displaced long ago and changed now reverts nothing that came since")
     func displacedLongAgo() {
         var merge = Merge(base: ["a": 1])
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         for number in 2...4 {
             merge.pending = ["b\(number)": edit(.integer(Int64(number)), at: before)]
             merge.markSaved(merge.pending, at: now)
@@ -445,7 +445,7 @@ struct MergeTests {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
         let edits = ["a": edit(2, at: before)]
         merge.pending = edits
-        let loaded = merge.history.total
+        let loaded = merge.versions.total
         merge.markSaved(edits, at: now)
         #expect(merge.base["a"] == 2)
         // The writer had loaded the version before, in which "a" was 1.

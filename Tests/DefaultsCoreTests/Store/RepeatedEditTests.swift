@@ -128,12 +128,12 @@ struct RepeatedEditTests {
     @Test("The ledger of applied edits has a limit and forgets the session that was silent for longest")
     func ledger() {
         var ledger = AppliedEdits()
-        for session in 1...UInt64(AppliedEdits.capacity) { ledger.note(EditIdentity(session: session, number: 3)) }
+        for session in 1...UInt64(AppliedEdits.capacity) { ledger.insert(EditIdentity(session: session, number: 3)) }
         #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
         #expect(!ledger.holds(EditIdentity(session: 1, number: 4)))
-        ledger.note(EditIdentity(session: 1, number: 2))
+        ledger.insert(EditIdentity(session: 1, number: 2))
         #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
-        ledger.note(EditIdentity(session: 100_000, number: 1))
+        ledger.insert(EditIdentity(session: 100_000, number: 1))
         #expect(!ledger.holds(EditIdentity(session: 1, number: 3)))
         #expect(ledger.holds(EditIdentity(session: UInt64(AppliedEdits.capacity), number: 3)))
         #expect(ledger.holds(EditIdentity(session: 100_000, number: 1)))

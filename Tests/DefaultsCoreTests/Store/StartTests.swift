@@ -149,7 +149,7 @@ struct DomainAtRestTests {
     @Test(
         "A state with anything beside its file has no small form",
         arguments: [
-            { $0.merge.history.append(back: [:], at: Timestamp(nanoseconds: 1), writtenAt: .now()) },
+            { $0.merge.versions.append(back: [:], at: Timestamp(nanoseconds: 1), writtenAt: .now()) },
             { $0.merge.pending["a"] = Edit(value: 1, time: Timestamp(nanoseconds: 1), writer: .agent, sequence: 1) },
             { $0.merge.keyTimes["a"] = Timestamp(nanoseconds: 1) }, { $0.merge.base["a"] = 2 },
             { $0.setFile(nil) }, { $0.setUnread(ContentHash(value: 1)) },

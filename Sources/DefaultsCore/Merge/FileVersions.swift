@@ -4,7 +4,7 @@ package import PropertyList
 ///
 /// A foreign writer has loaded one of these versions. Knowing which version tells what the writer changed: if a key is
 /// missing because it wasn't in the version that the writer had loaded, the writer didn't remove it.
-package struct VersionHistory: Sendable {
+package struct FileVersions: Sendable {
     /// The maximum number of versions, enough for 40 s of nonstop saves, or hours in practice.
     package static let capacity = 4096
     /// The maximum number of keys in all differences, above which old versions are discarded even if there are fewer

@@ -1,7 +1,7 @@
 /// A domain as an earlier agent left it, reconstructed from the log and compared with the current file.
 ///
 /// Pure, like `StoreState`, which applies the result.
-struct Recovery {
+struct ResumedDomain {
     /// The relation of the file to the versions in the log.
     enum Finding {
         /// The file, or its absence, is the version with this mark.
@@ -26,13 +26,13 @@ struct Recovery {
     /// The mark of the last version that was certainly in the file, or is assumed to have been.
     let certain: FileMark
     let finding: Finding
-    /// The history up to the logged version in the file, or else up to the last certain version.
+    /// The versions up to the logged version in the file, or else up to the last certain version.
     private let logged: LoggedVersions
-    /// The marks of the versions that the history covers.
+    /// The marks of those versions.
     let replaced: [FileMark]
-    /// The positions of these versions in the history.
-    private let versions: [ContentHash: Int]
-    /// The edits missing from the version at the end of the history.
+    /// The positions of the marked versions among all.
+    private let positions: [ContentHash: Int]
+    /// The edits missing from the last of these versions.
     private(set) var unsaved: [String: Edit] = [:]
     /// The values that were in that version and that later edits replaced.
     private var overwritten: Difference = [:]
@@ -73,9 +73,9 @@ struct Recovery {
         finding = Self.find(reading, among: possible, certain: certain)
         let mark = if case .logged(let mark) = finding { mark } else { certain }
         logged = LoggedVersions(of: records.lazy.filter { $0.revision <= mark.revision }, in: domain)
-        // A history that doesn't reach back to a mark says nothing about the mark's version.
+        // A log that doesn't reach back to a mark says nothing about the mark's version.
         replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
-        versions = logged.totals(of: replaced)
+        positions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
         limitTimes(to: now)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
@@ -189,7 +189,7 @@ struct Recovery {
         state.merge.pending = unsaved.filter {
             added.contains($0) || known[$0] != nil || $1.time >= contents.time(of: $0)
         }
-        state.earlierVersions = versions
+        state.earlierVersions = positions
         return state
     }
 
@@ -199,7 +199,7 @@ struct Recovery {
         var state = DomainState()
         state.merge = Merge(base: known.compactMapValues(\.self), logged)
         state.merge.pending = unsaved
-        state.earlierVersions = versions
+        state.earlierVersions = positions
         return state
     }
 
@@ -222,7 +222,9 @@ struct Recovery {
     func complete(_ state: inout DomainState?) -> Bool {
         restoreEarlierFile(in: &state)
         let edits = unsaved(beside: state?.merge.base ?? [:])
-        if case .contents(let contents) = reading { restoreHistory(of: contents, in: &state, hasEdits: !edits.isEmpty) }
+        if case .contents(let contents) = reading {
+            restoreVersions(of: contents, in: &state, hasEdits: !edits.isEmpty)
+        }
         if !edits.isEmpty {
             state = state ?? DomainState()
             state?.merge.pending = edits
@@ -241,7 +243,7 @@ struct Recovery {
         let values = logged.values(without: certain.pending, replacing: overwritten)
         state = state ?? DomainState()
         state?.merge = Merge(base: values.compactMapValues(\.self), logged)
-        state?.earlierVersions = versions
+        state?.earlierVersions = positions
         state?.setUnread(hash)
     }
 
@@ -250,25 +252,25 @@ struct Recovery {
         isReadable ? unsaved.filter { $1.value != base[$0] } : unsaved
     }
 
-    /// Restores the history that ends with the file's contents.
-    private func restoreHistory(of contents: FileContents, in state: inout DomainState?, hasEdits: Bool) {
-        var history = logged.history
+    /// Restores the versions that end with the file's contents.
+    private func restoreVersions(of contents: FileContents, in state: inout DomainState?, hasEdits: Bool) {
+        var versions = logged.versions
         // The log has the agent's times, but the next file is compared with this one by the file system's. A foreign
         // writer doesn't know about pending edits, and may still have an older version loaded.
         let written = contents.saveMark == nil ? contents.evidence.written : nil
-        if hasEdits || history.count > 0 {
-            history.append(back: [:], at: contents.version.identity.changed, writtenAt: written)
+        if hasEdits || versions.count > 0 {
+            versions.append(back: [:], at: contents.version.identity.changed, writtenAt: written)
         }
-        state?.merge.history = history
+        state?.merge.versions = versions
         state?.merge.keyTimes = logged.keyTimes
-        state?.earlierVersions = versions
+        state?.earlierVersions = positions
     }
 }
 
 extension Merge {
-    /// Creates a merge with the history of earlier versions in the log.
+    /// Creates a merge with the earlier versions in the log.
     fileprivate init(base: DomainValues, _ logged: LoggedVersions) {
-        self.init(base: base, history: logged.history, baseTime: logged.time)
+        self.init(base: base, versions: logged.versions, baseTime: logged.time)
         keyTimes = logged.keyTimes
     }
 }
