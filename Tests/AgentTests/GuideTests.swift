@@ -89,8 +89,9 @@ struct GuideTests {
         private var environment: [String: String] {
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let ofGit = [
-                "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
-                "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
+                "GIT_CONFIG_GLOBAL": "\(self.path)/.gitconfig", "GIT_AUTHOR_NAME": "Ada",
+                "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_COMMITTER_NAME": "Ada",
+                "GIT_COMMITTER_EMAIL": "ada@example.org",
             ]
             let own = [
                 "HOME": self.path, "PATH": "\(self.path)/.bin:\(Programs.directory):\(path)", "DEFAULTS_ORIGIN": "",
@@ -102,6 +103,7 @@ struct GuideTests {
         func localized(_ text: String) -> String {
             text.replacingOccurrences(of: "/etc/defaultsd/managed", with: agent.place.managed)
                 .replacingOccurrences(of: "/etc/xdg", with: agent.place.system)
+                .replacingOccurrences(of: "/usr/local/bin:/usr/bin", with: Programs.directory)
                 .replacingOccurrences(of: "/usr/bin", with: Programs.directory)
                 .replacingOccurrences(of: "/home/ada", with: path)
         }
@@ -143,8 +145,8 @@ struct GuideTests {
                     continue
                 }
                 let outcome = try run(command)
-                // Both values that `diff` compares exist, and differ.
-                let status: Int32 = command.hasPrefix("defaults diff") ? 1 : 0
+                // Both values that `diff` compares exist, and differ. git reports a conflict.
+                let status: Int32 = command.hasPrefix("defaults diff") || output.contains("CONFLICT") ? 1 : 0
                 #expect(outcome.status == status && outcome.errors == "", "\(command): \(outcome.errors)")
                 #expect(shape(outcome.output) == shape(localized(output)), "\(command)")
             }
@@ -160,7 +162,8 @@ struct GuideTests {
 
     @Test("Preferences can be kept in git as the guide says, and neither locks nor copies get into the repository")
     func git() throws {
-        try Home.with { home in
+        // The script in the guide doesn't have to wait.
+        try Home.with(["sleep": "exit 0"]) { home in
             try RawFile.makeDirectory(home.path + "/.config/ByHost")
             let others = [
                 "other.conf", ".defaultsd.1", "a.plist.damaged-1", "ByHost/.defaultsd.2", "ByHost/b.plist.displaced-1",
@@ -168,7 +171,17 @@ struct GuideTests {
             for name in others {
                 try RawFile.write("text", to: "\(home.path)/.config/\(name)")
             }
-            for block in try Self.blocks(of: "KeepPreferencesInGit") { try home.follow(block) }
+            try Home.with { laptop in
+                try Self.publish(from: home, to: laptop)
+                var isPublished = false
+                for block in try Self.blocks(of: "KeepPreferencesInGit") {
+                    let isOnLaptop = block.section == "Use another machine" && isPublished
+                    isPublished = block.section == "Use another machine"
+                    if block.text.contains("CONFLICT") { try Self.changeBoth(home, laptop) }
+                    try (isOnLaptop ? laptop : home).follow(block)
+                    if let follower = home.followers.popLast() { try Self.checkCommit(home, by: follower) }
+                }
+            }
             try home.agent.defaults("-currentHost", "write", "org.example.editor", "x", "-int", "1")
             #expect(try home.run("git status --porcelain ByHost").output == "?? ByHost/\n")
             #expect(try home.run("git add ByHost; git ls-files ByHost | wc -l").output == "1\n")
@@ -176,7 +189,54 @@ struct GuideTests {
             try RawFile.write(".defaultsd.*\n", to: home.path + "/.config/.gitignore")
             let ignored = try home.run("git check-ignore .defaultsd.agent .defaultsd.1 ByHost/.defaultsd.2 | wc -l")
             #expect(ignored.output == "3\n")
+            // The repository elsewhere.
+            let add = "cd ~/dotfiles; touch .defaultsd.1 a.plist.damaged-1; git init --quiet; git add .; git ls-files"
+            #expect(try home.run(add).output == ".gitignore\norg.example.editor.plist\n")
         }
+    }
+
+    /// Makes the repository that the guide publishes to, and its address known to both machines.
+    private static func publish(from home: Home, to laptop: Home) throws {
+        let remote = home.path + "/preferences.git"
+        for machine in [home, laptop] {
+            let alias = "[url \"\(remote)\"]\n\tinsteadOf = git@example.org:ada/preferences.git\n"
+            try RawFile.write(alias, to: machine.path + "/.gitconfig")
+        }
+        #expect(try home.run("git init --quiet --bare '\(remote)'").status == 0)
+    }
+
+    /// Makes and commits the changes of a conflict.
+    private static func changeBoth(_ home: Home, _ laptop: Home) throws {
+        #expect(try laptop.run("defaults read org.example.editor theme").output == "dark\n")
+        for (machine, theme, rest) in [(home, "gray", ""), (laptop, "blue", " && git push --quiet")] {
+            let write = "defaults write org.example.editor theme -string \(theme)"
+            let outcome = try machine.run("\(write) && git commit --quiet --all --message \(theme)\(rest)")
+            #expect(outcome.status == 0, "\(outcome.errors)")
+        }
+    }
+
+    /// Checks that a follower commits a change, but neither a new file nor the marks of a conflict.
+    private static func checkCommit(_ home: Home, by follower: RunningProgram) throws {
+        defer { follower.kill() }
+        let files = try home.run("git ls-files").output
+        try home.agent.defaults("write", "org.example.new", "x", "-int", "1")
+        try home.agent.defaults("write", "org.example.editor", "theme", "-string", "light")
+        let isCommitted = try eventually {
+            try home.run("git log -1 --format=%s").output.hasPrefix("Change org.example.")
+                && home.run("git show HEAD:org.example.editor.plist").output.contains("light")
+                && !RawFile.exists(home.path + "/.config/.git/index.lock")
+        }
+        #expect(isCommitted)
+        #expect(try home.run("git ls-files").output == files)
+        follower.kill()
+
+        let other = "git checkout --quiet -b other HEAD~1 && sed -i s/blue/pink/ org.example.editor.plist"
+        let merge = "git commit --quiet --all --message Pink && git checkout --quiet main && git merge --quiet other"
+        #expect(try home.run("\(other) && \(merge)").output.contains("CONFLICT"))
+        let attempt = try home.run("~/.local/bin/commit-preferences")
+        #expect(attempt.status == 0 && attempt.errors == "" && attempt.output == "")
+        #expect(try home.run("git ls-files --unmerged").output != "")
+        #expect(try home.run("git merge --abort").status == 0)
     }
 
     @Test("A command runs on a change as the guide says, also as a service that was stopped meanwhile")
