@@ -36,7 +36,8 @@ struct Redo: ParsableCommand {
         commandName: "redo",
         abstract: "Redo changes that were undone.",
         discussion: """
-            Reverses the last undo, or the ones that you name, in the same way as `defaults undo` undoes changes.
+            Reverses the last undo that hasn't been redone, however old it is, or the ones that you name, in the same \
+            way as `defaults undo` undoes changes.
 
             EXAMPLES
               defaults redo
