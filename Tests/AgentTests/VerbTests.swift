@@ -16,143 +16,143 @@ struct VerbTests {
         "system/a.b.plist": "{size = 3; theirs = 2;}", "system/.GlobalPreferences.plist": "{size = 4;}",
     ]
 
-    static let explain: [VerbCase] = [
-        VerbCase(
+    static let explain: [CommandCase] = [
+        CommandCase(
             files: layers, commands: [["explain", "a.b", "size"]],
             output: """
-                * you, any host            <root>/p/a.b.plist                      "12"
-                  you, any host, all apps  <root>/p/.GlobalPreferences.plist       "1"
-                  system                   <root>/system/a.b.plist                 "3"
-                  system, all apps         <root>/system/.GlobalPreferences.plist  "4"
+                * you, any host            $P/a.b.plist                      "12"
+                  you, any host, all apps  $P/.GlobalPreferences.plist       "1"
+                  system                   $R/system/a.b.plist                 "3"
+                  system, all apps         $R/system/.GlobalPreferences.plist  "4"
 
                 """),
-        VerbCase(
+        CommandCase(
             files: layers, commands: [["explain", "a.b"]],
             output: """
-                mine    you, any host            <root>/p/a.b.plist                 "1"
-                name    you, any host, all apps  <root>/p/.GlobalPreferences.plist  "\\u001bx"
-                size    you, any host            <root>/p/a.b.plist                 "12"
-                theirs  system                   <root>/system/a.b.plist            "2"
+                mine    you, any host            $P/a.b.plist                 "1"
+                name    you, any host, all apps  $P/.GlobalPreferences.plist  "\\u001bx"
+                size    you, any host            $P/a.b.plist                 "12"
+                theirs  system                   $R/system/a.b.plist            "2"
 
                 """),
-        VerbCase(
+        CommandCase(
             files: ["system/a.b.plist": "{k = 2;}", "p/a.b.plist": "{k = 1; \"\" = 3;}"],
             commands: [["explain", "--json", "a.b"]],
             output: """
                 {"domain":"a.b","key":"","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
-                "file":"<root>/p/a.b.plist","wins":true,"value":"3"}]}
+                "file":"$P/a.b.plist","wins":true,"value":"3"}]}
                 {"domain":"a.b","key":"k","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
-                "file":"<root>/p/a.b.plist","wins":true,"value":"1"},{"layer":"system","domain":"a.b","host":null,\
-                "user":"<root>/system","file":"<root>/system/a.b.plist","wins":false,"value":"2"}]}
+                "file":"$P/a.b.plist","wins":true,"value":"1"},{"layer":"system","domain":"a.b","host":null,\
+                "user":"$R/system","file":"$R/system/a.b.plist","wins":false,"value":"2"}]}
 
                 """),
-        VerbCase(
+        CommandCase(
             files: [:], commands: [["explain", "a.b"]], status: 1,
             errors: "defaults: The domain a.b does not exist.\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b"]], status: 65,
             errors: """
-                defaults: <root>/p/a.b.plist has no dictionary at its top level, so it holds no preferences.
+                defaults: $P/a.b.plist has no dictionary at its top level, so it holds no preferences.
                 defaults: No readable layer has values.
 
                 """),
-        VerbCase(
+        CommandCase(
             files: layers, commands: [["explain", "--json", "a.b", "theirs"]],
             output: """
                 {"domain":"a.b","key":"theirs","layers":[{"layer":"system","domain":"a.b","host":null,"user":\
-                "<root>/system","file":"<root>/system/a.b.plist","wins":true,"value":"2"}]}
+                "$R/system","file":"$R/system/a.b.plist","wins":true,"value":"2"}]}
 
                 """),
-        VerbCase(
+        CommandCase(
             files: layers, commands: [["explain", "-g", "name"]],
-            output: "* you, any host, all apps  <root>/p/.GlobalPreferences.plist  \"\\u001bx\"\n"),
-        VerbCase(
+            output: "* you, any host, all apps  $P/.GlobalPreferences.plist  \"\\u001bx\"\n"),
+        CommandCase(
             files: layers, commands: [["explain", "-host", "H", "write", "x"]], status: 1,
             errors: "defaults: No layer of write has the key \"x\".\n"),
-        VerbCase(
+        CommandCase(
             files: layers,
             commands: [["-host", "H", "write", "a.b", "size", "9"], ["explain", "-host", "H", "a.b", "size"]],
             output: """
-                * you, this host           <root>/p/ByHost/a.b.H.plist             "9"
-                  you, any host            <root>/p/a.b.plist                      "12"
-                  you, any host, all apps  <root>/p/.GlobalPreferences.plist       "1"
-                  system                   <root>/system/a.b.plist                 "3"
-                  system, all apps         <root>/system/.GlobalPreferences.plist  "4"
+                * you, this host           $P/ByHost/a.b.H.plist             "9"
+                  you, any host            $P/a.b.plist                      "12"
+                  you, any host, all apps  $P/.GlobalPreferences.plist       "1"
+                  system                   $R/system/a.b.plist                 "3"
+                  system, all apps         $R/system/.GlobalPreferences.plist  "4"
 
                 """),
-        VerbCase(
+        CommandCase(
             files: layers, commands: [["explain", "a.b", "sizee"]], status: 1,
             errors: "defaults: No layer of a.b has the key \"sizee\". Did you mean \"size\"?\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/a.bc.plist": "{only = 1;}"], commands: [["explain", "a.b", "only"]], status: 1,
             errors: "defaults: No layer of a.b has the key \"only\". Did you mean the domain \"a.bc\"?\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 65,
             errors: """
-                defaults: <root>/p/a.b.plist has no dictionary at its top level, so it holds no preferences.
+                defaults: $P/a.b.plist has no dictionary at its top level, so it holds no preferences.
                 defaults: No readable layer has the key "k".
 
                 """),
     ]
 
-    static let effective: [VerbCase] = [
-        VerbCase(
+    static let effective: [CommandCase] = [
+        CommandCase(
             files: layers, commands: [["read", "--effective", "--json", "a.b"]],
             output: #"{"mine":"1","name":"\u001bx","size":"12","theirs":"2"}"# + "\n"),
-        VerbCase(files: layers, commands: [["read", "--effective", "a.b", "theirs"]], output: "2\n"),
-        VerbCase(
+        CommandCase(files: layers, commands: [["read", "--effective", "a.b", "theirs"]], output: "2\n"),
+        CommandCase(
             files: layers,
             commands: [
                 ["-host", "H", "write", "a.b", "size", "9"], ["read", "-host", "H", "--effective", "a.b", "size"],
             ],
             output: "9\n"),
         // A key that isn't set for the app is found in the global domain.
-        VerbCase(files: layers, commands: [["read", "--effective", "c.d", "size"]], output: "1\n"),
-        VerbCase(
-            files: ["t/e.plist": "{k = v;}"], commands: [["read", "--effective", "<root>/t/e", "k"]], output: "v\n"),
-        VerbCase(
+        CommandCase(files: layers, commands: [["read", "--effective", "c.d", "size"]], output: "1\n"),
+        CommandCase(
+            files: ["t/e.plist": "{k = v;}"], commands: [["read", "--effective", "$R/t/e", "k"]], output: "v\n"),
+        CommandCase(
             files: [:], commands: [["read", "--effective", "a.b"]], status: 1,
             errors: "defaults: The domain a.b does not exist.\n"),
-        VerbCase(
+        CommandCase(
             files: layers, commands: [["read", "--effective"]], status: 64,
             errors: "defaults: --effective needs the domain of an app.\n"),
     ]
 
-    static let places: [VerbCase] = [
-        VerbCase(
-            files: ["p/e.plist": "{k = global;}", "t/e.plist": "{k = v;}"], commands: [["explain", "<root>/t/e", "k"]],
-            output: "* file  <root>/t/e.plist  \"v\"\n"),
-        VerbCase(
-            files: ["t/e.plist": "{size = v;}"], commands: [["explain", "<root>/t/e.plist", "sise"]], status: 1,
-            errors: "defaults: The file <root>/t/e.plist does not have the key \"sise\". Did you mean \"size\"?\n"),
-        VerbCase(
-            files: layers, commands: [["explain", "<root>/p/a.b.plist", "mine"]],
-            output: "* you, any host  <root>/p/a.b.plist  \"1\"\n"),
-        VerbCase(files: layers, commands: [["sync", "<root>/t/e", "a.b"]]),
-        VerbCase(
-            files: ["p/a.b.plist": "{k = 1;}", "t/e.plist": "{k = 2;}"], commands: [["diff", "a.b", "<root>/t/e"]],
+    static let places: [CommandCase] = [
+        CommandCase(
+            files: ["p/e.plist": "{k = global;}", "t/e.plist": "{k = v;}"], commands: [["explain", "$R/t/e", "k"]],
+            output: "* file  $R/t/e.plist  \"v\"\n"),
+        CommandCase(
+            files: ["t/e.plist": "{size = v;}"], commands: [["explain", "$R/t/e.plist", "sise"]], status: 1,
+            errors: "defaults: The file $R/t/e.plist does not have the key \"sise\". Did you mean \"size\"?\n"),
+        CommandCase(
+            files: layers, commands: [["explain", "$P/a.b.plist", "mine"]],
+            output: "* you, any host  $P/a.b.plist  \"1\"\n"),
+        CommandCase(files: layers, commands: [["sync", "$R/t/e", "a.b"]]),
+        CommandCase(
+            files: ["p/a.b.plist": "{k = 1;}", "t/e.plist": "{k = 2;}"], commands: [["diff", "a.b", "$R/t/e"]],
             status: 1, output: "k  \"1\" → \"2\"\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/sh.plist": "{k = 1;}", "p/env.plist": "{k = 2;}"],
             commands: [["diff", "-app", "sh", "-app", "env"]], status: 1, output: "k  \"1\" → \"2\"\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/sh.plist": "{k = 1;}", "p/a.b.plist": "{k = 2;}"],
             commands: [["-app", "sh", "diff", "a.b"]], status: 1, output: "k  \"1\" → \"2\"\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/sh.plist": "{k = 1;}"], commands: [["explain", "-app", "sh", "k"]],
-            output: "* you, any host  <root>/p/sh.plist  \"1\"\n"),
-        VerbCase(files: ["p/sh.plist": "{k = 1;}"], commands: [["sync", "-app", "sh", "a.b"]]),
-        VerbCase(
-            files: ["t/e.plist": "{k = v;}"], commands: [["edit", "<root>/t/e"], ["read", "<root>/t/e", "k"]],
+            output: "* you, any host  $P/sh.plist  \"1\"\n"),
+        CommandCase(files: ["p/sh.plist": "{k = 1;}"], commands: [["sync", "-app", "sh", "a.b"]]),
+        CommandCase(
+            files: ["t/e.plist": "{k = v;}"], commands: [["edit", "$R/t/e"], ["read", "$R/t/e", "k"]],
             output: "new\n", environment: ["VISUAL": "sed -i s/v/new/"]),
     ]
 
-    static let diff: [VerbCase] = [
-        VerbCase(
+    static let diff: [CommandCase] = [
+        CommandCase(
             files: ["p/a.b.plist": "{same = 1; old = x; both = 1;}", "p/c.d.plist": "{same = 1; new = y; both = 2;}"],
             commands: [["diff", "a.b", "c.d"]], status: 1,
             output: "both  \"1\" → \"2\"\nnew  (none) → \"y\"\nold  \"x\" → (none)\n"),
-        VerbCase(
+        CommandCase(
             files: ["p/a.b.plist": "{old = x;}", "p/c.d.plist": "{new = y;}"],
             commands: [["diff", "--json", "a.b", "c.d"]], status: 1,
             output: """
@@ -160,171 +160,171 @@ struct VerbTests {
                 {"key":"old","kind":"removed","old":"x","new":null}]}
 
                 """),
-        VerbCase(
+        CommandCase(
             files: ["p/a.b.plist": "{old = x;}"], commands: [["diff", "--color", "always", "a.b", "-"]],
             input: "{old = y;}",
             status: 1, output: "\u{1B}[1mold\u{1B}[0m  \u{1B}[31m\"x\"\u{1B}[0m → \u{1B}[32m\"y\"\u{1B}[0m\n"),
-        VerbCase(files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "<root>/p/a.b.plist"]]),
-        VerbCase(files: ["p/.GlobalPreferences.plist": "{k = v;}"], commands: [["diff", "-g", "NSGlobalDomain"]]),
-        VerbCase(
+        CommandCase(files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "$P/a.b.plist"]]),
+        CommandCase(files: ["p/.GlobalPreferences.plist": "{k = v;}"], commands: [["diff", "-g", "NSGlobalDomain"]]),
+        CommandCase(
             files: ["p/.GlobalPreferences.plist": "{k = v;}", "p/a.b.plist": "{k = v;}"],
             commands: [["diff", "a.b", "-g"]]),
-        VerbCase(
+        CommandCase(
             commands: [["write", "a.b", "when", "-date", "2020-01-02 03:04:05 +0100"], ["diff", "a.b", "-"]],
             input: "{when = \"2020-01-02 02:04:05 +0000\";}"),
-        VerbCase(
+        CommandCase(
             files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "a.bc"]], status: 66,
             errors: "defaults: The domain a.bc does not exist. Did you mean \"a.b\"?\n"),
-        VerbCase(
-            files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "<root>/none.plist"]], status: 66,
-            errors: "defaults: <root>/none.plist can't be read: No such file or directory.\n"),
-        VerbCase(
+        CommandCase(
+            files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "$R/none.plist"]], status: 66,
+            errors: "defaults: $R/none.plist can't be read: No such file or directory.\n"),
+        CommandCase(
             files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "-"]], input: "(a)", status: 65,
             errors: "defaults: Standard input holds a value of type array, not a dictionary, so it has no keys.\n"),
     ]
 
-    static let sync: [VerbCase] = [
-        VerbCase(commands: [["sync"]]), VerbCase(commands: [["sync", "a.b", "-g"]]),
-        VerbCase(
+    static let sync: [CommandCase] = [
+        CommandCase(commands: [["sync"]]), CommandCase(commands: [["sync", "a.b", "-g"]]),
+        CommandCase(
             commands: [["sync", ""]], status: 64,
             errors: "defaults: \"\" isn't a valid domain name: a name has at least one character.\n"),
     ]
 
-    static let nearNames: [VerbCase] =
+    static let nearNames: [CommandCase] =
         [
             ("raed", " Did you mean \"read\"?"), ("tial", " Did you mean \"tail\"?"),
             ("explian", " Did you mean \"explain\"?"), ("x", ""), ("frobnicate", ""),
         ].flatMap { verb, end in
-            [[verb, "a.b"], ["help", verb], ["--directory", "<root>/p", verb]].map { command in
-                VerbCase(
+            [[verb, "a.b"], ["help", verb], ["--directory", "$P", verb]].map { command in
+                CommandCase(
                     commands: [command], status: 64,
                     errors: "defaults: Unknown verb \"\(verb)\".\(end) See `defaults --help`.\n")
             }
         } + [
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["read", "A.B"]], status: 1,
                 errors: "defaults: The domain A.B does not exist. Did you mean \"a.b\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["read", "a.b", "szie"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["delete", "a.b", "other"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"other\"; nothing is deleted.\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["delete", "a.b", "szie"]], status: 1,
                 errors:
                     "defaults: The domain a.b has no key \"szie\"; nothing is deleted. Did you mean \"size\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["delete", "a.bb"]], status: 1,
                 errors: "defaults: The domain a.bb does not exist; nothing is deleted. Did you mean \"a.b\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["delete-all", "a.b", "szie"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"szie\" for any host; nothing is deleted. "
                     + "Did you mean \"size\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["rename", "a.b", "szie", "x"]], status: 1,
                 errors: "defaults: Key \"szie\" does not exist in the domain a.b; leaving defaults unchanged. "
                     + "Did you mean \"size\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["rename", "a.bb", "size", "x"]], status: 1,
                 errors: "defaults: Key \"size\" does not exist in the domain a.bb; leaving defaults unchanged. "
                     + "Did you mean \"a.b\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["export", "a.bb", "-"]], status: 1,
                 errors: "defaults: The domain a.bb does not exist. Did you mean \"a.b\"?\n"),
-            VerbCase(
+            CommandCase(
                 files: layers, commands: [["read-type", "a.b", "szie"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
-            VerbCase(
-                files: ["t/file.plist": "{}"], commands: [["read", "<root>/t/fiel"]], status: 1,
+            CommandCase(
+                files: ["t/file.plist": "{}"], commands: [["read", "$R/t/fiel"]], status: 1,
                 errors:
-                    "defaults: The file <root>/t/fiel.plist does not exist. Did you mean \"<root>/t/file.plist\"?\n"),
-            VerbCase(
+                    "defaults: The file $R/t/fiel.plist does not exist. Did you mean \"$R/t/file.plist\"?\n"),
+            CommandCase(
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["read", "a.b", "d.szie"]], status: 1,
                 errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["read", "-currenthost", "a.b"]], status: 64,
                 errors:
                     "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? Use -- before a domain "
                     + "or key that starts with a dash. See `defaults help read`.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
                 errors:
                     "defaults: Unknown type \"-itn\"; leaving defaults unchanged. Did you mean \"-int\"? "
                     + "For plain text, put -string before it.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "-bool", "true"]], status: 64,
                 errors:
                     "defaults: The key is missing before -bool; leaving defaults unchanged. "
                     + "For a key of that name, put -- before it.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "--", "-bool", "true"], ["read", "a.b", "--", "-bool"]], output: "true\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "-currentHost", "k", "v"]], status: 64,
                 errors:
                     "defaults: -currentHost belongs before the domain; leaving defaults unchanged. "
                     + "For a key of that name, put -- before it.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "k", "-currentHost"]], status: 64,
                 errors:
                     "defaults: Unknown type \"-currentHost\"; leaving defaults unchanged. It belongs before "
                     + "the domain. For plain text, put -string before it.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["write", "a.b", "k", "v", "-currentHost"]], status: 64,
                 errors:
                     "defaults: Unexpected argument \"-currentHost\"; leaving defaults unchanged. It belongs before the "
                     + "domain.\n"),
-            VerbCase(commands: [["-g", "write", "k", "v"], ["-globalDomain", "read", "k"]], output: "v\n"),
-            VerbCase(
-                files: ["t/e": "{}"], commands: [["read", "<root>/t/e"]], status: 1,
+            CommandCase(commands: [["-g", "write", "k", "v"], ["-globalDomain", "read", "k"]], output: "v\n"),
+            CommandCase(
+                files: ["t/e": "{}"], commands: [["read", "$R/t/e"]], status: 1,
                 errors:
-                    "defaults: The file <root>/t/e.plist does not exist. To read <root>/t/e, use `defaults convert` or "
+                    "defaults: The file $R/t/e.plist does not exist. To read $R/t/e, use `defaults convert` or "
                     + "`defaults import`.\n"),
-            VerbCase(
+            CommandCase(
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["explain", "a.b", "d.size"]], status: 1,
                 errors:
                     "defaults: No layer of a.b has the key \"d.size\". Values inside \"d\" come from the same "
                     + "layer as \"d\"; run `explain` on that key.\n"),
-            VerbCase(
+            CommandCase(
                 files: ["p/a.b.plist": "{size = 5; \"size.height\" = 1;}"],
                 commands: [["explain", "a.b", "size.heigth"]],
                 status: 1,
                 errors: "defaults: No layer of a.b has the key \"size.heigth\". Did you mean \"size.height\"?\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["-g", "convert", "x"]], status: 64,
                 errors: "defaults: `convert` takes no domain, but NSGlobalDomain was given before it.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["status", "--foo"]], status: 64,
                 errors: "defaults: Unknown option \"--foo\". See `defaults help status`.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [
                     ["write", "--force", "a.b", "k", "-int", "5"], ["write", "--json", "a.b", "n", "-5"],
                     ["read", "a.b"],
                 ], output: "{\n    k = 5;\n    n = \"-5\";\n}\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["-host=A-B", "write", "a.b", "k", "v"], ["-host=A-B", "read", "a.b", "k"]], output: "v\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["read", "--it's"]], status: 64,
                 errors:
                     "defaults: Unknown option \"--it's\". Use -- before a domain or key that starts with a dash. "
                     + "See `defaults help read`.\n"),
-            VerbCase(
+            CommandCase(
                 files: ["p/a.plist.plist": "{k = v;}"], commands: [["read", "a.plist", "k"]], output: "v\n"),
-            VerbCase(
-                commands: [["read", "<root>/p"]], status: 1,
-                errors: "defaults: The file <root>/p.plist does not exist.\n"),
-            VerbCase(
+            CommandCase(
+                commands: [["read", "$P"]], status: 1,
+                errors: "defaults: The file $P.plist does not exist.\n"),
+            CommandCase(
                 files: ["p/a.b.plist": "{"], commands: [["explain", "a.b", "k"]], status: 65,
                 errors:
-                    "defaults: <root>/p/a.b.plist: Old-style property list, line 1, column 2 (byte 1): "
+                    "defaults: $P/a.b.plist: Old-style property list, line 1, column 2 (byte 1): "
                     + "expected a key or }, found the end of the text.\n"
                     + "defaults: No readable layer has the key \"k\".\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["--json", "read", "a.b"]], status: 64,
                 errors:
                     "defaults: Put --json after the verb. See `defaults help read`.\n"
             ),
-            VerbCase(
+            CommandCase(
                 files: ["p/a.b.plist": "{}"],
                 commands: [
                     ["write", "a.b", String(repeating: "k", count: 20_000), "v"],
@@ -332,27 +332,27 @@ struct VerbTests {
                 ], status: 1,
                 errors:
                     "defaults: The domain a.b has no key \"\(String(repeating: "k", count: 19_999))\".\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["export", "a.b", ""]], status: 1, errors: "defaults: The domain a.b does not exist.\n"),
-            VerbCase(
+            CommandCase(
                 files: ["p/a,b.plist": "{k = 1;}", "p/c.plist": "{"], commands: [["domains", "--json"]],
                 output: "[\"a,b\",\"c\"]\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["import", "a.b", ""]], status: 66,
                 errors: "defaults: The file \"\" can't be read: No such file or directory.\n"),
-            VerbCase(
+            CommandCase(
                 files: ["t/e": "{k = v;}"],
                 commands: [
-                    ["convert", "--to", "xml1", "<root>/t/e", "<root>/t/f"],
-                    ["convert", "--to", "old-style", "<root>/t/f"],
+                    ["convert", "--to", "xml1", "$R/t/e", "$R/t/f"],
+                    ["convert", "--to", "old-style", "$R/t/f"],
                 ],
                 output: "{\n    k = v;\n}\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["read", "--jsn", "a.b"]], status: 64,
                 errors:
                     "defaults: Unknown option \"--jsn\". Did you mean \"--json\"? Use -- before a domain or key that "
                     + "starts with a dash. See `defaults help read`.\n"),
-            VerbCase(
+            CommandCase(
                 commands: [["read", "a.b", "-foo"]], status: 64,
                 errors:
                     "defaults: Unknown option \"-foo\". Use -- before a domain or key that starts with a dash. "
@@ -362,15 +362,15 @@ struct VerbTests {
     @Test(
         "A verb does the same with and without an agent",
         arguments: explain + effective + places + diff + sync + nearNames)
-    func same(_ testCase: VerbCase) throws { try testCase.check() }
+    func same(_ row: CommandCase) throws { try row.check() }
 
     @Test("A managed value wins over all others", .enabled(if: geteuid() == 0))
     func managed() throws {
-        try VerbCase(
+        try CommandCase(
             files: ["managed/a.b.plist": "{size = 0;}", "p/a.b.plist": "{size = 12;}"],
             commands: [["explain", "a.b", "size"]],
             output:
-                "* managed        <root>/managed/a.b.plist  \"0\"\n  you, any host  <root>/p/a.b.plist        \"12\"\n"
+                "* managed        $R/managed/a.b.plist  \"0\"\n  you, any host  $P/a.b.plist        \"12\"\n"
         ).check()
     }
 

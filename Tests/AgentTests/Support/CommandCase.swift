@@ -1,4 +1,6 @@
+import DefaultsCore
 import Foundation
+import Linux
 import ProgramSupport
 import TestSupport
 import Testing
@@ -6,8 +8,10 @@ import Testing
 /// Commands that run one after the other in a place of their own, and the exact result of the last one.
 ///
 /// In arguments, input and output, `$P` stands for the preferences directory, `$T` for an empty directory beside it,
-/// and `$H` for a home directory.
+/// `$H` for a home directory, `$R` for the directory of all these, and `$HOST` for this machine's identifier.
 struct CommandCase: CustomTestStringConvertible {
+    /// The contents of files in `$R`, by path; the preferences are in "p".
+    var files: [String: String] = [:]
     var commands: [[String]]
     /// The standard input of each command whose last argument is `-`.
     var input = ""
@@ -17,6 +21,8 @@ struct CommandCase: CustomTestStringConvertible {
     var errors = ""
     /// The standard error that follows `errors` if no agent runs.
     var furtherErrors = ""
+    /// Variables in addition to those of every case.
+    var environment: [String: String] = [:]
 
     var testDescription: String { commands.map { $0.joined(separator: " ") }.joined(separator: "; ") }
 
@@ -42,9 +48,17 @@ struct CommandCase: CustomTestStringConvertible {
     /// - Returns: The contents of the files, by name.
     @discardableResult
     func check(prepare: (AgentProcess.Place) throws -> Void = { _ in }) throws -> [String: [UInt8]] {
-        let with = try AgentProcess.withAgent(prepare: prepare) { try run($0.place, $0.place.environment) }
+        func makeFiles(_ place: AgentProcess.Place) throws {
+            for (name, content) in files {
+                let path = "\(place.root)/\(name)"
+                if !RawFile.exists(Path.directory(of: path)) { try RawFile.makeDirectory(Path.directory(of: path)) }
+                try RawFile.write(content, to: path)
+            }
+            try prepare(place)
+        }
+        let with = try AgentProcess.withAgent(prepare: makeFiles) { try run($0.place, $0.place.environment) }
         let without = try AgentProcess.withPlace {
-            try prepare($0)
+            try makeFiles($0)
             // An empty socket asks for no particular agent, so its absence is no error.
             return try run($0, $0.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
         }
@@ -67,12 +81,14 @@ struct CommandCase: CustomTestStringConvertible {
     }
 
     private func run(_ place: AgentProcess.Place, _ environment: [String: String]) throws -> Result {
-        let marks = [("$P", place.preferences), ("$T", place.runtime), ("$H", place.root + "/home")]
+        let paths =
+            [("$P", place.preferences), ("$T", place.runtime), ("$H", place.root + "/home"), ("$R", place.root)]
+        let marks = (HostIdentifier.current().map { [("$HOST", $0)] } ?? []) + paths
         func named(_ text: String) -> String { marks.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) } }
         func marked(_ text: String) -> String { marks.reduce(text) { $0.replacingOccurrences(of: $1.1, with: $1.0) } }
         let environment = environment.merging([
             "HOME": named("$H"), "XDG_DATA_HOME": named("$H/share"), "XDG_DATA_DIRS": named("$T/share"),
-        ]) { $1 }
+        ]) { $1 }.merging(self.environment) { $1 }
         var result = Result()
         for (index, command) in commands.enumerated() {
             let isLast = index == commands.count - 1
