@@ -1,5 +1,6 @@
 import Observation
 import PropertyList
+import TestSupport
 import Testing
 
 @testable import DefaultsBindings
@@ -72,19 +73,14 @@ struct BindingTests {
         controller = UserDefaultsController(defaults: defaults)
     }
 
-    /// Yields to the actor until a condition is true, or until the suite's time limit cancels the test.
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo(), !Task.isCancelled { await Task.yield() }
-    }
-
     @Test("A binding sets its property immediately and after each change to the key")
     func fromKey() async {
         let binding = controller.bind(document, \.title, to: .title)
         #expect(document.title == "Untitled")
         defaults[.title] = "a"
-        await until { document.title == "a" }
+        #expect(await until { document.title == "a" })
         defaults.removeObject(forKey: "title")
-        await until { document.title == "Untitled" }
+        #expect(await until { document.title == "Untitled" })
         binding.unbind()
     }
 
@@ -93,12 +89,12 @@ struct BindingTests {
         let binding = controller.bind(document, \.title, to: .title)
         for title in ["a", "b", "c"] {
             document.title = title
-            await until { defaults[.title] == title }
+            #expect(await until { defaults[.title] == title })
         }
         defaults[.title] = "d"
-        await until { document.title == "d" }
+        #expect(await until { document.title == "d" })
         document.title = "e"
-        await until { defaults[.title] == "e" }
+        #expect(await until { defaults[.title] == "e" })
         binding.unbind()
     }
 
@@ -108,9 +104,9 @@ struct BindingTests {
         #expect(document.title == "own")
         #expect(defaults.values() == [:])
         defaults.set("a", forKey: "title")
-        await until { document.title == "a" }
+        #expect(await until { document.title == "a" })
         defaults.set([1], forKey: "title")
-        await until { document.title == "own" }
+        #expect(await until { document.title == "own" })
         #expect(defaults.array(forKey: "title") as? [Int] == [1])
         binding.unbind()
     }
@@ -137,7 +133,7 @@ struct BindingTests {
         ]
         field.text = "typing"
         defaults[.title] = "a"
-        await until { document.title == "a" }
+        #expect(await until { document.title == "a" })
         #expect(field.text == "typing" && defaults[.title] == "a")
         // The edit is undone, so the key's new value may be shown.
         field.text = "Untitled"
@@ -151,12 +147,12 @@ struct BindingTests {
         let other = controller.bind(document, \.isSilent, to: "silent")
         document.title = "a"
         document.isSilent = true
-        await until { defaults.bool(forKey: "silent") }
+        #expect(await until { defaults.bool(forKey: "silent") })
         #expect(defaults.values() == ["silent": true])
         // A change by someone else doesn't overwrite the edit.
         defaults[.title] = "b"
         defaults.set(false, forKey: "silent")
-        await until { !document.isSilent }
+        #expect(await until { !document.isSilent })
         #expect(document.title == "a")
         binding.commit()
         #expect(defaults[.title] == "a")
@@ -171,16 +167,16 @@ struct BindingTests {
             controller.bind(document, \.title, to: .title), controller.bind(field, \.text, to: .title),
         ]
         document.title = "a"
-        await until { field.text == "a" }
+        #expect(await until { field.text == "a" })
         #expect(controller.hasUnappliedChanges)
         #expect(defaults.values() == [:])
         controller.save()
         #expect(defaults[.title] == "a")
         document.title = "b"
-        await until { field.text == "b" }
+        #expect(await until { field.text == "b" })
         field.text = "typing"
         controller.revert()
-        await until { document.title == "a" && field.text == "a" }
+        #expect(await until { document.title == "a" && field.text == "a" })
         #expect(!controller.hasUnappliedChanges)
         #expect(bindings.count == 2)
     }
@@ -191,11 +187,11 @@ struct BindingTests {
         let binding = controller.bind(field, \.text, to: .title)
         #expect(field.sets == 1)
         defaults.set(5, forKey: "title")
-        await until { field.text == "5" }
+        #expect(await until { field.text == "5" })
         field.text = "6"
         binding.commit()
         defaults.set("7", forKey: "title")
-        await until { field.text == "7" }
+        #expect(await until { field.text == "7" })
         #expect(field.sets == 4)
         binding.commit()
         #expect(defaults.propertyListValue(forKey: "title") == "7")
@@ -209,7 +205,7 @@ struct BindingTests {
         binding.commit()
         #expect(defaults.propertyListValue(forKey: "percent") == "50")
         document.percent = 51
-        await until { defaults.propertyListValue(forKey: "percent") == 51 }
+        #expect(await until { defaults.propertyListValue(forKey: "percent") == 51 })
     }
 
     @Test("A binding converts values in both directions with a transformer")
@@ -227,10 +223,10 @@ struct BindingTests {
         #expect(!document.isSilent && !document.hasAuthor && document.hasNoAuthor && document.percent == 0)
         document.isSilent = true
         document.percent = 50
-        await until { defaults.values() == ["sounds": false, "quality": 0.5] }
+        #expect(await until { defaults.values() == ["sounds": false, "quality": 0.5] })
         defaults[.author] = "Ada"
         defaults[.sounds] = true
-        await until { document.hasAuthor && !document.hasNoAuthor && !document.isSilent }
+        #expect(await until { document.hasAuthor && !document.hasNoAuthor && !document.isSilent })
         // This transformer doesn't convert back.
         document.hasAuthor = false
         bindings[1].commit()
@@ -260,11 +256,11 @@ struct BindingTests {
         defaults[.title] = "a"
         defaults.set(5, forKey: "percent")
         defaults.set(true, forKey: "silent")
-        await until { document.isSilent }
+        #expect(await until { document.isSilent })
         #expect(document.title == "Untitled" && document.percent == 0)
         document.title = "b"
         document.isSilent = false
-        await until { !defaults.bool(forKey: "silent") }
+        #expect(await until { !defaults.bool(forKey: "silent") })
         #expect(defaults[.title] == "a")
         other.unbind()
     }
@@ -279,12 +275,12 @@ struct BindingTests {
             gone = document
             binding = document.binding
             defaults[.title] = "a"
-            await until { document.title == "a" }
+            #expect(await until { document.title == "a" })
         }
-        await until { gone == nil && binding == nil }
+        #expect(await until { gone == nil && binding == nil })
         let other = controller.bind(document, \.title, to: .title)
         defaults[.title] = "b"
-        await until { document.title == "b" }
+        #expect(await until { document.title == "b" })
         other.commit()
     }
 

@@ -46,9 +46,9 @@ struct ArchiveTransformerTests {
         let binding = controller.bind(colorWell, \.color, to: "theColor", transformer: .unarchiveFromData)
         #expect(colorWell.color == nil)
         defaults.set(archiving: sky, forKey: "theColor")
-        await until { colorWell.color == sky }
+        #expect(await until { colorWell.color == sky })
         colorWell.color = sun
-        await until { defaults.unarchivedObject(of: Color.self, forKey: "theColor") == sun }
+        #expect(await until { defaults.unarchivedObject(of: Color.self, forKey: "theColor") == sun })
         binding.unbind()
     }
 
@@ -112,10 +112,5 @@ struct ArchiveTransformerTests {
             #expect(colorWell.color == nil)
             binding.unbind()
         }
-    }
-
-    /// Lets the main actor run until a condition is met; the suite's time limit ends the wait otherwise.
-    private func until(_ isSo: () -> Bool) async {
-        while !isSo(), !Task.isCancelled { await Task.yield() }
     }
 }

@@ -24,6 +24,15 @@ package struct ScratchPlace {
         }
     }
 
+    /// Runs a test with new directories and a client of them, as a newly started process would have it.
+    package static func withClient<Result>(_ body: (ScratchPlace, Client) throws -> Result) throws -> Result {
+        try with { place in
+            let client = try place.client()
+            defer { client.close() }
+            return try body(place, client)
+        }
+    }
+
     /// The environment that makes a program use these directories, without an agent.
     package var environment: [String: String] {
         [

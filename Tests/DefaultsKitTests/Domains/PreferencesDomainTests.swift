@@ -29,9 +29,7 @@ struct PreferencesDomainTests {
 
     @Test("A domain has separate values for any host, for this host and for another host")
     func hosts() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             let other = "11111111-2222-3333-4444-555555555555"
             let domains = [

@@ -54,9 +54,7 @@ struct ConcurrencyTests {
 
     @Test("Each thread's last value is kept in files")
     func inFiles() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             exercise(defaults, rounds: 100)
             let stored = try place.read("\(place.preferences)/app.plist")
@@ -70,9 +68,7 @@ struct ConcurrencyTests {
             weak var list: SearchList?
             init(_ list: SearchList) { self.list = list }
         }
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { _, client in
             var held: [Weak] = []
             for number in 0..<500 {
                 let defaults = try #require(UserDefaults(suiteName: "app", in: client))
@@ -90,9 +86,7 @@ struct ConcurrencyTests {
 
     @Test("Instances may be released while other threads read")
     func dropping() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { _, client in
             onThreads(8) { thread in
                 for round in 0..<100 {
                     let defaults = UserDefaults(suiteName: "app \(round % 3)", in: client)

@@ -111,9 +111,7 @@ struct PeersTests {
 
     @Test("A string with control characters is saved so that other programs can read it")
     func controlCharacters() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.set("a\u{1}b", forKey: "key")
             #expect(defaults.synchronize())
@@ -134,9 +132,7 @@ struct PeersTests {
         "The global domain, in each of its spellings, is saved where every program reads it",
         arguments: ["NSGlobalDomain", "Apple Global Domain", "kCFPreferencesAnyApplication", ".GlobalPreferences"])
     func globalDomain(name: String) throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let global = try #require(UserDefaults(suiteName: name, in: client))
             let application = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(application.object(forKey: "key") == nil)
@@ -153,9 +149,7 @@ struct PeersTests {
 
     @Test("Instances with the same name share values immediately")
     func sharedAtOnce() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { _, client in
             let first = try #require(UserDefaults(suiteName: UserDefaults.applicationIdentifier, in: client))
             let second = try #require(UserDefaults(suiteName: nil, in: client))
             first.set(1, forKey: "key")
@@ -234,9 +228,7 @@ struct PeersTests {
 
     @Test("A volatile domain's name never leads to a file", arguments: ["NSArgumentDomain", "NSRegistrationDomain"])
     func volatileNames(name: String) throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             #expect(UserDefaults(suiteName: name, in: client)?.domain.name.description != name)
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.setPersistentDomain(["a": 1], forName: name)
@@ -259,9 +251,7 @@ struct PeersTests {
 
     @Test("A file is removed with its last key")
     func emptyFile() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.set(1, forKey: "key")
             #expect(defaults.synchronize())

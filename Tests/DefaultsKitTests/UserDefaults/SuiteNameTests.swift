@@ -18,9 +18,7 @@ struct SuiteNameTests {
 
     @Test("A suite with any name can be read, set and saved in the preferences directory", arguments: names)
     func anyName(name: String) throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: name, in: client))
             defaults.set("value", forKey: "key")
             #expect(defaults.string(forKey: "key") == "value")
@@ -56,9 +54,7 @@ struct SuiteNameTests {
 
     @Test("A suite named by an absolute path uses that file and sees other programs' changes to it")
     func path() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let path = place.root + "/FileTests.swift"
             let defaults = try #require(UserDefaults(suiteName: path, in: client))
             defaults.set("value", forKey: "key")
@@ -80,9 +76,7 @@ struct SuiteNameTests {
 
     @Test("Domain calls reach the file of an absolute path, and that file's instance reaches other domains")
     func pathCalls() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let path = place.root + "/file"
             let app = try #require(UserDefaults(suiteName: "app", in: client))
             app.setPersistentDomain(["a": 1], forName: path)
@@ -102,9 +96,7 @@ struct SuiteNameTests {
 
     @Test("An absolute path to a file in the preferences directory is that file's domain")
     func pathOfDomain() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: place.preferences + "/app", in: client))
             defaults.set(1, forKey: "a")
             #expect(UserDefaults(suiteName: "app", in: client)?.integer(forKey: "a") == 1)
@@ -115,9 +107,7 @@ struct SuiteNameTests {
 
     @Test("A suite whose path is unusable keeps its values within the process")
     func unusablePaths() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             for path in ["/", place.root + "/", place.root + "/.hidden", place.root + "/none/file", "/a\0b"] {
                 let defaults = try #require(UserDefaults(suiteName: path, in: client))
                 defaults.set(1, forKey: "a")

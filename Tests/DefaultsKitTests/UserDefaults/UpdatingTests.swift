@@ -41,9 +41,7 @@ struct UpdatingTests {
         let inMemory = UserDefaults(inMemory: [:])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in for _ in 0..<rounds { body(inMemory) } }
         #expect(inMemory[.count] == 8 * rounds)
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let inFiles = try #require(UserDefaults(suiteName: "app", in: client))
             DispatchQueue.concurrentPerform(iterations: 8) { _ in for _ in 0..<rounds { body(inFiles) } }
             #expect(inFiles[.count] == 8 * rounds)
@@ -115,9 +113,7 @@ struct UpdatingTests {
 
     @Test("An update returns its body's result after the file has been saved")
     func result() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.numbers] = [1]
             let count = try defaults.update(.numbers) { numbers in
@@ -132,9 +128,7 @@ struct UpdatingTests {
 
     @Test("An update's body runs again if another program has changed the key in the meantime")
     func changedMeanwhile() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.count] = 1
             #expect(defaults.synchronize())
@@ -151,9 +145,7 @@ struct UpdatingTests {
 
     @Test("An update finds a file that another program has created since the last read")
     func newFile() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(defaults[.count] == 0)
             try place.write(["count": 41], to: place.preferences + "/app.plist")
@@ -165,9 +157,7 @@ struct UpdatingTests {
 
     @Test("A transaction's body runs again if another program has changed a key that it read")
     func changedTransaction() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { place, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.count] = 1
             #expect(defaults.synchronize())
@@ -186,9 +176,7 @@ struct UpdatingTests {
 
     @Test("A transaction that only sets keys doesn't run again after other changes to them")
     func onlySetting() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            defer { client.close() }
+        try ScratchPlace.withClient { _, client in
             let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             var times = 0
             defaults.withTransaction { values in
