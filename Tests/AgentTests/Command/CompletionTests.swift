@@ -9,8 +9,7 @@ import Testing
 /// The shells' completions by the scripts in Config/completions.
 @Suite("Shell completion")
 struct CompletionTests {
-    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Config/completions").standardizedFileURL.path
+    private static let scripts = Repository.path + "/Config/completions"
 
     /// Creates domains and keys whose names a shell could misinterpret.
     private static func makeDomains(_ place: AgentProcess.Place) throws {

@@ -11,9 +11,7 @@ struct ReadmeTests {
     private let text: String
 
     init() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        text = try Repository.text("README.md")
     }
 
     /// Returns the lines of each code block that opens with the given fence, in one section or in all.
@@ -41,9 +39,7 @@ struct ReadmeTests {
 
     @Test("The README's Swift example is a program of the package, and prints changes")
     func example() throws {
-        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("ReadmeExample/main.swift")
-        let source = try String(contentsOf: path, encoding: .utf8)
+        let source = try Repository.text("Tests/ReadmeExample/main.swift")
         #expect(blocks("```swift").map { $0.joined(separator: "\n") + "\n" } == [source])
         try AgentProcess.withAgent { agent in
             let program = try RunningProgram(
@@ -123,8 +119,6 @@ struct ReadmeTests {
     func testCommand(status: Int32) throws {
         let commands = blocks("```console", in: "Contributing").joined().filter { $0.hasPrefix("$ sudo apt-get ") }
         let command = try #require(commands.first?.components(separatedBy: " && ").last)
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
         try withTemporaryDirectory { directory in
             let failures = ["✘ Test \"A\" recorded an issue: 1 == 2", "↳ one is not two", "✘ Test \"A\" failed"]
             let closing = "\(status == 0 ? "✔" : "✘") Test run with 2 tests ended"
@@ -143,7 +137,7 @@ struct ReadmeTests {
             chmod(directory + "/swift", 0o700)
             let path = "\(directory):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
             let outcome = try Programs.shell(
-                "\(command) --filter A", in: root, environment: ["PATH": path])
+                "\(command) --filter A", in: Repository.path, environment: ["PATH": path])
             #expect(outcome.status == status, "\(outcome.errors)")
             let lines = outcome.output.split(separator: "\n").map(String.init)
             #expect(lines.first == "arguments: test --experimental-maximum-parallelization-width 4 --filter A")

@@ -8,8 +8,7 @@ import Testing
 /// If this test fails, don't change the fixtures: apps that are in use send exactly these bytes.
 @Suite("Clients of each version of the protocol")
 struct ProtocolCompatibilityTests {
-    private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("Fixtures")
+    private static let fixtures = URL(fileURLWithPath: "\(Repository.path)/Tests/AgentTests/Fixtures")
 
     @Test(
         "The agent answers recorded bytes as it always has", .enabled(if: ForeignProcess.hasPython),

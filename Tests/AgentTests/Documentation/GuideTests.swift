@@ -7,8 +7,7 @@ import Testing
 /// The guides for users of the command: each of their commands runs, in order, and prints what the guide shows.
 @Suite("The guides for the command line")
 struct GuideTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
+    private static let root = Repository.path
 
     /// A code block of a guide.
     private struct Block {

@@ -7,8 +7,7 @@ import Testing
 /// Setup scripts that were written for Apple's command.
 @Suite("Scripts for macOS")
 struct ScriptTests {
-    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../Scripts").standardizedFileURL.path
+    private static let scripts = Repository.path + "/Tests/Scripts"
 
     /// Runs a script with this command first in `PATH`, then checks the files with Python's plistlib.
     private func run(_ place: AgentProcess.Place, _ environment: [String: String]) throws {

@@ -7,8 +7,7 @@ import Testing
 /// A package that depends on this one by its path, built as a user would build it.
 @Suite("The example app")
 struct ExampleTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
+    private static let root = Repository.path
     private static let package = "\(root)/Tests/LiveApp"
     private static let scratch = "\(root)/.build-example"
 
@@ -23,10 +22,12 @@ struct ExampleTests {
     @Test("The example app shows another process's changes by updates, Observation and Foundation's class")
     func threeWays() throws {
         // SwiftPM's plan of an earlier build misses files that were added since to a package it depends on by path.
+        try? FileManager.default.removeItem(atPath: Self.scratch + "/checkouts")
         for plan in ["debug.yaml", "debug/description.json"] { unlink("\(Self.scratch)/\(plan)") }
         let build = try Programs.run(
             "/usr/bin/env", ["swift", "build", "--package-path", Self.package, "--scratch-path", Self.scratch])
         try #require(build.status == 0, "\(build.output)\(build.errors)")
+        #expect(namesOfFiles(in: Self.scratch + "/checkouts") == [], "An app that depends on the libraries fetched others.")
         let app = "\(Self.scratch)/debug/LiveApp"
         try AgentProcess.withAgent { agent in
             let environment = agent.place.environment

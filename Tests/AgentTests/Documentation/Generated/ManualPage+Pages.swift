@@ -51,9 +51,7 @@ extension ManualPage {
 
     /// The agent's settings, from the comments in the file that documents them.
     private static func settings() throws -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Config/org.defaultsd.agent.plist")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text("Config/org.defaultsd.agent.plist")
         // The setting Directory has no default, so its key is in its comment.
         let entries = text.matches(
             of: #/(?s)<!--((?:(?!-->|<key>).)*)(?:-->\s*)?<key>(\w+)</key>\s*<(?:array/|\w+>([^<]*))/#)

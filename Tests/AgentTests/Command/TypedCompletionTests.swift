@@ -16,8 +16,7 @@ struct TypedCompletionTests {
         ("fish", "source '\(scripts)/defaults.fish'"),
     ].filter { access("/usr/bin/\($0.0)", X_OK) == 0 }
 
-    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Config/completions").standardizedFileURL.path
+    private static let scripts = Repository.path + "/Config/completions"
 
     /// Texts that a shell or its history expansion doesn't take literally.
     private static let hostile = [

@@ -9,8 +9,7 @@ import Testing
 @Suite("Generated files")
 struct GeneratedFilesTests {
     /// The checkout's Config directory.
-    private static let config = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Config").standardizedFileURL.path
+    private static let config = Repository.path + "/Config"
 
     private static let isWriting = ProcessInfo.processInfo.environment["REGENERATE"] != nil
 

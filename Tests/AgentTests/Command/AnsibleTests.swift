@@ -7,8 +7,7 @@ import Testing
 /// Ansible's module `community.general.osx_defaults`, run by Ansible with our `defaults` in place of Apple's.
 @Suite("Ansible's osx_defaults")
 struct AnsibleTests {
-    private static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../.build-ansible").standardizedFileURL.path
+    private static let directory = Repository.path + "/.build-ansible"
 
     /// Whether `.ci/ansible` has installed Ansible.
     static let isThere = RawFile.exists(directory + "/ready")
