@@ -1,7 +1,6 @@
 package import DefaultsCore
 import Glibc
 import Linux
-import PropertyList
 
 /// A connection to the agent, for use by one thread; each call sends a request and waits for the answer.
 ///
@@ -9,24 +8,15 @@ import PropertyList
 package final class AgentConnection: Backend {
     /// The agent's reply to the greeting; its `pid` is corrected to this process's namespace where possible.
     package private(set) var welcome: Welcome
-    /// The agent's process ID in this namespace, from the kernel.
-    ///
-    /// In its own namespace, the agent may have another process ID. If a service manager is listening, this is the
-    /// manager's process ID until the agent has answered the greeting, and then the one that the agent has sent.
-    private var pid: Int64
-    /// Whether the listening process is a service manager, which starts the agent.
-    private let startsAgent: Bool
-    private var socket: AgentSocket
-    /// The number of the latest request.
-    private(set) var lastNumber: UInt64 = 0
+    /// The agent's process, or the service manager's until the agent has answered the greeting.
+    private(set) var process: ServingProcess
+    /// The socket, which a session uses in this connection's place.
+    var socket: AgentSocket
     /// The number of the subscription; events of other subscriptions are dropped, because an agent may send them
     /// endlessly.
     private var subscription: UInt64?
     // A slice, since it removes its first element without moving the others.
     private var events: ArraySlice<StreamEvent> = []
-
-    /// The messages that `farewell()` skipped while it looked for the agent's closing error.
-    private var passedOver: ArraySlice<NumberedMessage> = []
 
     /// The timeouts of requests.
     let timeouts: AgentTimeouts
@@ -72,9 +62,9 @@ package final class AgentConnection: Backend {
     ) throws(DefaultsError) -> AgentConnection? {
         var greeting = AgentTimeouts(
             stopped: min(greeting.stopped, timeouts.stopped), busy: min(greeting.busy, timeouts.busy))
-        guard let socket = try UnixSocket.connect(to: address, timeout: greeting.stopped) else { return nil }
-        let connection = AgentConnection(socket, timeouts: timeouts)
-        if connection.startsAgent {
+        guard let connection = try AgentConnection(address, connectingWithin: greeting.stopped, timeouts: timeouts)
+        else { return nil }
+        if connection.process.startsAgent {
             greeting = AgentTimeouts(
                 stopped: min(AgentTimeouts.startingAgent.stopped, timeouts.stopped),
                 busy: min(AgentTimeouts.startingAgent.busy, timeouts.busy))
@@ -82,14 +72,32 @@ package final class AgentConnection: Backend {
         return try connection.greet(directory, address, within: greeting) ? connection : nil
     }
 
-    private init(_ socket: consuming FileDescriptor, timeouts: AgentTimeouts) {
+    /// Connects to a socket.
+    ///
+    /// Fails if no agent is listening there, or if the user didn't name the socket and its directory can't be trusted.
+    ///
+    /// - Throws: `DefaultsError` if the directory of a socket named by the user can't be trusted, if the listening
+    ///   process can't be trusted, or if the connection fails for another reason.
+    private init?(
+        _ address: AgentAddress, connectingWithin timeout: Int64, timeouts: AgentTimeouts
+    ) throws(DefaultsError) {
+        if address.problem != nil || access(address.socketPath, F_OK) != 0 && errno == ENOENT { return nil }
+        do throws(DefaultsError) { try address.checkDirectory() } catch {
+            // At the default address, an untrusted directory only means that no agent can be listening there.
+            if address.isExplicit { throw error }
+            return nil
+        }
+        do throws(SystemCall.Failure) {
+            socket = try AgentSocket(connectingTo: address.socketPath, timeout: timeout)
+        } catch {
+            if error.number == ECONNREFUSED || error.number == ENOENT { return nil }
+            throw DefaultsError(
+                .agentUnavailable, errno: error.number, "The agent's socket \(address.socketPath) can't be reached")
+        }
         self.timeouts = timeouts
-        let listener = SocketPeer(of: socket)
-        pid = listener.map { Int64($0.pid) } ?? 0
-        startsAgent = listener?.isServiceManager ?? false
-        self.socket = AgentSocket(socket)
-        self.welcome = Welcome(
-            pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
+        process = ServingProcess(socket.peer)
+        welcome = Welcome(
+            pid: process.pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
     /// Greets the agent.
@@ -105,7 +113,7 @@ package final class AgentConnection: Backend {
         guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")
         }
-        if startsAgent { pid = welcome.pid } else if pid > 0 { welcome.pid = pid }
+        process.identify(&welcome)
         guard PreferencesDirectory(path: welcome.directory).isSame(as: directory) else {
             if !address.isExplicit { return false }
             throw DefaultsError(
@@ -118,78 +126,7 @@ package final class AgentConnection: Backend {
         return true
     }
 
-    // MARK: Requests
-
-    package var system: SystemDirectories { welcome.system }
-
-    package func snapshot(of domain: Domain, keys: [String]?) throws(DefaultsError) -> DomainSnapshot {
-        guard case .values(let snapshot) = try answer(to: .read(domain, keys: keys)) else {
-            throw Self.unexpected("read")
-        }
-        return snapshot.only(keys)
-    }
-
-    package func domains() throws(DefaultsError) -> [Domain] {
-        guard case .domains(let domains) = try answer(to: .domains) else { throw Self.unexpected("domains") }
-        return domains
-    }
-
-    package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
-    ) throws(DefaultsError) {
-        _ = try make(
-            EditRequest(
-                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
-                origin: origin))
-    }
-
-    /// Makes an edit; returns the position of its record.
-    ///
-    /// - Throws: The errors of `edit`.
-    func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
-        do throws(DefaultsError) {
-            guard case .edited(let cursor) = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
-            return cursor
-        } catch {
-            guard error.code == .agentUnavailable else { throw error }
-            throw error.adding(
-                "The edit was sent and may have been made.", remedy: "Read the value before you try again.")
-        }
-    }
-
-    package func synchronize(_ domain: Domain) throws(DefaultsError) {
-        if let failure = try barrier([domain]).failures.first { throw failure }
-    }
-
-    /// Waits until everything that happened to domains and their files before the call is in the log and durable.
-    ///
-    /// - Parameter domains: The domains whose edits are saved, and for whose files to wait; `nil` for all.
-    /// - Returns: The end of the log after the wait, and the reasons why edits couldn't be saved.
-    /// - Throws: `agentUnavailable` if the connection is lost.
-    package func barrier(
-        _ domains: Set<Domain>? = nil
-    ) throws(DefaultsError) -> (cursor: Cursor, failures: [DefaultsError]) {
-        let timeouts = AgentTimeouts(stopped: max(timeouts.stopped, AgentTimeouts.disk.stopped), busy: timeouts.busy)
-        guard
-            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domains), within: timeouts)
-        else {
-            throw Self.unexpected("synchronize")
-        }
-        return (cursor, failures)
-    }
-
-    /// Returns the agent's status, which is the content of `defaults status --json`.
-    ///
-    /// `pid` is the agent's process ID in this namespace, and is missing if there is none. `ownPID` is the process ID
-    /// in the agent's own namespace, if different.
-    package func status() throws(DefaultsError) -> DomainValues {
-        guard case .status(var status) = try answer(to: .status) else { throw Self.unexpected("status") }
-        let own = status["pid"]
-        guard own != .integer(pid) else { return status }
-        status["ownPID"] = own
-        status["pid"] = pid > 0 ? .integer(pid) : nil
-        return status
-    }
+    // MARK: Events
 
     /// Begins a stream of events, which `nextEvent` returns.
     ///
@@ -199,14 +136,12 @@ package final class AgentConnection: Backend {
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) throws(DefaultsError) -> Cursor {
-        subscription = lastNumber + 1
+        subscription = socket.lastNumber + 1
         guard case .subscribed(let cursor) = try answer(to: .subscribe(start, filter, mode)) else {
             throw Self.unexpected("subscribe")
         }
         return cursor
     }
-
-    // MARK: Events
 
     /// Waits for the next event of the subscription.
     ///
@@ -221,11 +156,11 @@ package final class AgentConnection: Backend {
         let end = MonotonicTime.now() + Int64(milliseconds)
         while events.isEmpty {
             if let message = try socket.next() {
-                keep(message)
+                queue(message)
                 continue
             }
             let remaining = milliseconds < 0 ? -1 : end.millisecondsLeft
-            if try !receive(within: remaining, whileReading: output) { return nil }
+            if try !socket.wait(within: remaining, whileReading: output) { return nil }
         }
         return events.removeFirst()
     }
@@ -237,10 +172,7 @@ package final class AgentConnection: Backend {
     /// - Throws: `agentUnavailable` if the agent is silent or the connection is lost.
     func nextEvent(within timeouts: AgentTimeouts) throws(DefaultsError) -> StreamEvent {
         let start = MonotonicTime.now()
-        while events.isEmpty {
-            guard start + timeouts.busy > .now() else { throw silence(of: timeouts.busy) }
-            if let message = try socket.next() { keep(message) } else { try receive(since: start, timeouts) }
-        }
+        while events.isEmpty { queue(try nextMessage(since: start, timeouts)) }
         return events.removeFirst()
     }
 
@@ -250,7 +182,7 @@ package final class AgentConnection: Backend {
         subscription = nil
     }
 
-    private func keep(_ message: NumberedMessage) {
+    private func queue(_ message: NumberedMessage) {
         if case .event(let event) = message.message, message.number == subscription { events.append(event) }
     }
 
@@ -258,35 +190,17 @@ package final class AgentConnection: Backend {
 
     /// Sends a request without waiting for its answer; later calls that wait for another answer skip it.
     ///
-    /// - Returns: The request's number.
     /// - Throws: The agent's closing error if it sent one, or else `agentUnavailable`, if the connection is lost;
     ///   `invalidValue` if the request is too large.
-    @discardableResult
-    package func send(_ request: Request) throws(DefaultsError) -> UInt64 {
-        lastNumber += 1
+    package func send(_ request: Request) throws(DefaultsError) {
         do throws(DefaultsError) {
-            try socket.send(NumberedRequest(number: lastNumber, request: request))
+            try socket.send(request)
         } catch {
             // Nothing was sent.
             if error.code == .invalidValue { throw error }
             // An agent that refuses a connection sends the reason and closes it, perhaps before the first request.
             throw farewell() ?? error
         }
-        return lastNumber
-    }
-
-    /// The descriptor and events to `poll` for, for callers of `flush`, `receive` and `nextMessage`, which don't wait.
-    var awaited: pollfd { socket.awaited }
-
-    /// Sends as many pending bytes as the socket currently accepts.
-    func flush() throws(DefaultsError) { try socket.flush() }
-
-    /// Receives the bytes that have arrived; returns false if there are none.
-    func receive() throws(DefaultsError) -> Bool { try socket.receive() }
-
-    /// Dequeues the next message that has arrived, of any kind.
-    func nextMessage() throws(DefaultsError) -> NumberedMessage? {
-        passedOver.isEmpty ? try socket.next() : passedOver.removeFirst()
     }
 
     /// Sends a request and waits for its answer.
@@ -297,19 +211,13 @@ package final class AgentConnection: Backend {
     /// - Returns: The answer.
     /// - Throws: The error with which the agent refuses the request; `agentUnavailable` if the agent is silent or gone.
     func answer(to request: Request, within timeouts: AgentTimeouts? = nil) throws(DefaultsError) -> Message {
-        let timeouts = timeouts ?? self.timeouts
         try send(request)
         let start = MonotonicTime.now()
         while true {
-            // Messages may keep arriving without including the answer.
-            guard start + timeouts.busy > .now() else { throw silence(of: timeouts.busy) }
-            guard let message = try socket.next() else {
-                try receive(since: start, timeouts)
-                continue
-            }
+            let message = try nextMessage(since: start, timeouts ?? self.timeouts)
             if case .event = message.message {
-                keep(message)
-            } else if message.number == lastNumber || message.number == 0 {
+                queue(message)
+            } else if message.number == socket.lastNumber || message.number == 0 {
                 if case .failure(let error) = message.message { throw error }
                 return message.message
             }
@@ -321,75 +229,31 @@ package final class AgentConnection: Backend {
         while true {
             if let message = try? socket.next() {
                 if case .failure(let error) = message.message, message.number == 0 { return error }
-                passedOver.append(message)
             } else if (try? socket.receive()) != true {
                 return nil
             }
         }
     }
 
-    /// Waits until bytes can be received or sent, and receives or sends them.
-    ///
-    /// - Returns: False after the timeout, or if the output has no reader.
-    private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
-        // `poll` ignores a descriptor of -1. For the output, no events are requested, but its closing is always
-        // reported.
-        var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]
-        let ready = poll(&polls, 2, milliseconds)
-        if ready == 0 || polls[1].isClosed { return false }
-        if polls[0].revents & Int16(POLLOUT) != 0 { try socket.flush() }
-        if polls[0].revents & ~Int16(POLLOUT) != 0 { _ = try socket.receive() }
-        return true
-    }
-
-    /// Waits for bytes and receives them; waits longer for a busy agent than for a stopped one.
+    /// Waits for the next message; waits longer for a busy agent than for a stopped one.
     ///
     /// - Throws: `agentUnavailable` after the timeout, or if the connection is lost.
-    private func receive(since start: MonotonicTime, _ timeouts: AgentTimeouts) throws(DefaultsError) {
+    private func nextMessage(
+        since start: MonotonicTime, _ timeouts: AgentTimeouts
+    ) throws(DefaultsError) -> NumberedMessage {
         let last = start + timeouts.busy
-        var end = start + timeouts.stopped
-        while try !receive(within: end.millisecondsLeft) {
-            guard end < last, case .runs = ProcessStatus(ofProcess: pid) else {
-                throw silence(of: end.milliseconds - start.milliseconds)
+        while last > .now() {
+            if let message = try socket.next() { return message }
+            var end = start + timeouts.stopped
+            while try !socket.wait(within: end.millisecondsLeft) {
+                guard end < last, process.isRunning else {
+                    throw process.silence(of: end.milliseconds - start.milliseconds)
+                }
+                end = min(last, .now() + timeouts.stopped)
             }
-            end = min(last, .now() + timeouts.stopped)
         }
-    }
-
-    /// Returns the error for an agent that has been silent for some time.
-    func silence(of milliseconds: Int64) -> DefaultsError {
-        // Show tenths unless they are zero.
-        let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
-        let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
-        // Until the agent has answered, `pid` may be the service manager's, which must not be killed.
-        if startsAgent, welcome.directory.isEmpty {
-            return DefaultsError(
-                .agentUnavailable,
-                "The service manager has not started the agent within \(time) s.",
-                remedy: "To see why, run `systemctl --user status defaultsd`.",
-                errno: ETIMEDOUT)
-        }
-        let (state, remedy): (String, String?) =
-            switch ProcessStatus(ofProcess: pid) {
-            case .runs: ("It is busy or hung.", "To continue without it, run `kill -KILL \(pid)`.")
-            case .stopped:
-                (
-                    "It is stopped.",
-                    "To resume it, run `kill -CONT \(pid)`; to continue without it, run `kill -KILL \(pid)`."
-                )
-            case .unknown: ("It may be stopped or busy.", nil)
-            }
-        let name = pid > 0 ? "pid \(pid)" : "in another namespace"
-        return DefaultsError(
-            .agentUnavailable, "The agent (\(name)) has not responded for \(time) s. \(state)", remedy: remedy,
-            errno: ETIMEDOUT)
-    }
-
-    /// Returns the error for an answer to the wrong kind of request.
-    static func unexpected(_ request: String) -> DefaultsError {
-        DefaultsError(
-            .protocolViolation,
-            "Unexpected reply to \"\(request)\" from the agent. It may be a different version.", remedy: "Restart it.")
+        // Messages may keep arriving without including the one that is waited for.
+        throw process.silence(of: timeouts.busy)
     }
 }
 

@@ -77,25 +77,3 @@ struct AgentAttempts {
     /// Records that the agent has responded.
     mutating func noteResponse() { silences = 0 }
 }
-
-/// The state of a silent agent's process according to the kernel; see proc_pid_stat(5).
-enum ProcessStatus {
-    case runs
-    case stopped
-    /// The process has ended, or is in another namespace.
-    case unknown
-
-    init(ofProcess pid: Int64) {
-        let stat = try? FileDescriptor(opening: "/proc/\(pid)/stat", O_RDONLY).read(upTo: 1_024)
-        // The state follows the process's name, which may contain anything, including closing parentheses.
-        guard pid > 0, let stat, let name = stat.lastIndex(of: UInt8(ascii: ")")), name + 2 < stat.count else {
-            self = .unknown
-            return
-        }
-        switch stat[name + 2] {
-        case UInt8(ascii: "T"), UInt8(ascii: "t"): self = .stopped
-        case UInt8(ascii: "Z"), UInt8(ascii: "X"): self = .unknown
-        default: self = .runs
-        }
-    }
-}

@@ -106,22 +106,3 @@ extension SystemDirectories {
         (directory(of: domain.user) ?? own).path(of: domain)
     }
 }
-
-extension AgentConnection {
-    /// Returns the current values of the user's domains that have values or are damaged, in order.
-    ///
-    /// They are read from the beginning of a stream, because each separate request would take a round trip. So the
-    /// connection must not have another stream.
-    package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
-        _ = try subscribe(.snapshot, filter: SubscriptionFilter(), mode: .everything)
-        let stream = lastNumber
-        var snapshots: [DomainSnapshot] = []
-        // After the snapshots comes a bookmark or the first change.
-        while case .initial(let snapshot) = try nextEvent(within: timeouts) {
-            if snapshot.domain.user == .current { snapshots.append(snapshot) }
-        }
-        guard case .unsubscribed = try answer(to: .unsubscribe(stream)) else { throw Self.unexpected("unsubscribe") }
-        forgetEvents()
-        return snapshots
-    }
-}

@@ -5,6 +5,7 @@ import Linux
 /// A session with an agent.
 final class AgentSession: Session {
     let system: SystemDirectories
+    /// The connection, whose socket the session uses without waiting.
     private let connection: AgentConnection
     /// The number of the request that began the stream of all followed names.
     private var stream: UInt64?
@@ -64,7 +65,7 @@ final class AgentSession: Session {
         self.epoch = connection.welcome.cursor.epoch
     }
 
-    var awaited: pollfd { connection.awaited }
+    var awaited: pollfd { connection.socket.awaited }
 
     var deadline: MonotonicTime? {
         localEvents.isEmpty && !hasMore && failure == nil
@@ -235,7 +236,7 @@ final class AgentSession: Session {
         var events = localEvents
         localEvents = []
         do throws(DefaultsError) {
-            if failure == nil { try connection.flush() }
+            if failure == nil { try connection.socket.flush() }
             try receive(&events)
             if failure == nil { try performDueWork() }
         } catch {
@@ -250,12 +251,12 @@ final class AgentSession: Session {
         var (messages, receptions) = (0, 0)
         var hasReceived = true
         while hasReceived, messages < Self.maximumMessages, receptions < Self.maximumReceptions {
-            while messages < Self.maximumMessages, let message = try connection.nextMessage() {
+            while messages < Self.maximumMessages, let message = try connection.socket.next() {
                 lastHeard = .now()
                 messages += 1
                 try handle(message, &events)
             }
-            if messages < Self.maximumMessages { hasReceived = try connection.receive() }
+            if messages < Self.maximumMessages { hasReceived = try connection.socket.receive() }
             receptions += 1
         }
         hasMore = hasReceived
@@ -265,7 +266,7 @@ final class AgentSession: Session {
         if let expiry, expiry <= .now() {
             let oldest = [questions.oldest, barriers.oldest, commits.oldest].compactMap(\.self).min()
             let since = max(oldest ?? lastHeard, lastHeard)
-            throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
+            throw connection.process.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         // As a keep-alive, ask to end a nonexistent stream, which the agent answers at no cost.
         if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
@@ -275,6 +276,11 @@ final class AgentSession: Session {
     private func handle(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
         if case .event(let event) = message.message {
             if message.number == stream { handle(event, &events) }
+            return
+        }
+        if message.number == 0 {
+            // If the connection is lost, this is why the agent closed it.
+            if failure != nil, case .failure(let error) = message.message { failure = error }
             return
         }
         if let part = barriers.remove(message.number) {
@@ -327,10 +333,10 @@ final class AgentSession: Session {
     ///
     /// The error of a lost connection is thrown only after everything that arrived earlier has been received.
     private func send(_ request: Request) throws(DefaultsError) -> UInt64 {
-        do throws(DefaultsError) { return try connection.send(request) } catch {
+        do throws(DefaultsError) { return try connection.socket.send(request) } catch {
             if error.code == .invalidValue { throw error }
             failure = failure ?? error
-            return connection.lastNumber
+            return connection.socket.lastNumber
         }
     }
 }

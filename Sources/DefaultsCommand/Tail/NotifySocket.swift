@@ -11,12 +11,17 @@ struct NotifySocket: ~Copyable {
     init() throws(Failure) {
         // The pid alone isn't unique: a process in another PID namespace may have the same one.
         name = "@defaults-tail/\(getpid())-\(UInt64.random(in: 0...(.max)))"
-        socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        let number = socket.number
-        let bound = UnixAddress(notifySocket: name)?.with { bind(number, $0, $1) }
-        guard bound == 0 else {
-            throw Failure("Can't wait for an agent: \(SystemCall.message(errno)).", .unavailable)
+        do throws(SystemCall.Failure) { socket = try Self.bind(name) } catch {
+            throw Failure("Can't wait for an agent: \(SystemCall.message(error.number)).", .unavailable)
         }
+    }
+
+    private static func bind(_ name: String) throws(SystemCall.Failure) -> FileDescriptor {
+        guard let address = UnixAddress(notifySocket: name) else { throw SystemCall.Failure(number: ENAMETOOLONG) }
+        let socket = try UnixSocket.open(SOCK_DGRAM)
+        let number = socket.number
+        try SystemCall.run { address.with { Glibc.bind(number, $0, $1) } }
+        return socket
     }
 
     /// Waits for `READY=1`, and returns whether it arrived in time.

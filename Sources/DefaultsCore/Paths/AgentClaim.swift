@@ -57,13 +57,12 @@ package final class AgentClaim: Sendable {
 
         /// Whether a program of this user, or of root, is listening on the socket.
         fileprivate var isListening: Bool {
-            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-            let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
-            let number = socket.number
-            guard let address = UnixAddress(path: socketPath) else { return false }
-            // EAGAIN means that the listener's queue is full.
-            if address.with({ connect(number, $0, $1) }) != 0 { return errno == EAGAIN }
-            return SocketPeer(of: socket)?.isTrusted == true
+            do throws(SystemCall.Failure) {
+                return SocketPeer(of: try UnixSocket.connect(to: socketPath))?.isTrusted == true
+            } catch {
+                // The listener's queue is full.
+                return error.number == EAGAIN
+            }
         }
 
         fileprivate var bytes: [UInt8] { Array("\(pid)\n\(host)\n\(socketPath)\n".utf8) }

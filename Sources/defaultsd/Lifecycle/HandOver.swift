@@ -1,5 +1,4 @@
 import DefaultsCore
-import Glibc
 import Linux
 
 /// The request to a private agent, started by `defaults tail`, to hand over to this agent.
@@ -13,8 +12,8 @@ enum HandOver {
         case unanswered
     }
 
-    /// The timeout for connecting and for each answer, in seconds.
-    private static let timeout = 2
+    /// The timeout for connecting and for each answer, in milliseconds.
+    private static let timeout: Int64 = 2_000
 
     /// Asks an agent to hand over, after checking that it is the expected one.
     ///
@@ -23,18 +22,10 @@ enum HandOver {
     ///   - directory: The directory that the agent must serve; `nil` if its claim is on the directory itself.
     /// - Returns: The agent's answer.
     static func request(to holder: AgentClaim.Holder, serving directory: PreferencesDirectory?) -> Answer {
-        let socket = FileDescriptor(
-            owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        let number = socket.number
-        var limit = timeval(tv_sec: timeout, tv_usec: 0)
-        for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
-            setsockopt(number, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard var socket = try? AgentSocket(connectingTo: holder.socketPath, timeout: timeout) else {
+            return .unanswered
         }
-        guard let address = UnixAddress(path: holder.socketPath), address.with({ connect(number, $0, $1) }) == 0,
-            SocketPeer(of: socket)?.isTrusted == true
-        else { return .unanswered }
-        var talk = Talk(socket: number)
-        switch talk.answer(to: .greeting) {
+        switch answer(to: .greeting, on: &socket) {
         case .welcome(let welcome)?:
             // Both process IDs are from the agent's own namespace.
             guard welcome.pid == Int64(holder.pid) else { return .unanswered }
@@ -44,42 +35,25 @@ enum HandOver {
         case .failure?: return .refused
         default: return .unanswered
         }
-        return switch talk.answer(to: .handOver) {
+        return switch answer(to: .handOver, on: &socket) {
         case .handingOver?: .granted
         case .failure?: .refused
         default: .unanswered
         }
     }
 
-    /// An exchange of requests and answers on a connected socket.
-    private struct Talk {
-        let socket: Int32
-        private var lastNumber: UInt64 = 0
-        private var decoder = FrameDecoder(limits: Frame.messageLimits)
-
-        init(socket: Int32) { self.socket = socket }
-
-        /// Sends a request and waits for its answer; returns `nil` if no valid answer arrives.
-        mutating func answer(to request: Request) -> Message? {
-            lastNumber += 1
-            let numbered = NumberedRequest(number: lastNumber, request: request)
-            // Requests are short enough that the socket accepts each in one piece.
-            guard let frame = try? Frame.encode(numbered.fields),
-                send(socket, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count
-            else { return nil }
-            let end = ContinuousClock.now + .seconds(timeout)
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            while .now < end {
-                do throws(DefaultsError) {
-                    if let fields = try decoder.next() { return try NumberedMessage(fields).message }
-                } catch {
-                    return nil
-                }
-                let count = recv(socket, &buffer, buffer.count, 0)
-                guard count > 0 else { return nil }
-                decoder.append(buffer[..<count])
+    /// Sends a request and waits for its answer; returns `nil` if no valid answer arrives.
+    private static func answer(to request: Request, on socket: inout AgentSocket) -> Message? {
+        let end = MonotonicTime.now() + timeout
+        do throws(DefaultsError) {
+            try socket.send(request)
+            while end > .now() {
+                if let message = try socket.next() { return message.message }
+                _ = try socket.wait(within: end.millisecondsLeft)
             }
+        } catch {
             return nil
         }
+        return nil
     }
 }

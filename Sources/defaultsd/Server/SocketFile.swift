@@ -29,12 +29,12 @@ struct SocketFile {
 
     /// Creates a listening socket at a path, accessible only to the agent's user.
     static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
-        let socket = FileDescriptor(
-            owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        let number = socket.number
-        guard number >= 0, UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0 else {
-            throw failure(path, errno)
+        let socket: Linux.FileDescriptor
+        do throws(SystemCall.Failure) { socket = try UnixSocket.open(SOCK_STREAM) } catch {
+            throw failure(path, error.number)
         }
+        let number = socket.number
+        guard UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0 else { throw failure(path, errno) }
         // The umask already keeps other users out; this only removes the user's needless execute permission.
         chmod(path, 0o600)
         guard let file = SocketFile(at: path) else { throw failure(path, errno) }
@@ -86,7 +86,7 @@ struct SocketFile {
     /// systemd replaces the file of a running agent's socket when it starts a socket unit.
     static func isServiceManaged(_ path: String) -> Bool {
         do throws(SystemCall.Failure) {
-            return SocketPeer(of: try connect(to: path))?.isServiceManager == true
+            return SocketPeer(of: try UnixSocket.connect(to: path))?.isServiceManager == true
         } catch {
             return false
         }
@@ -95,23 +95,13 @@ struct SocketFile {
     /// Returns whether a program is listening on the socket at a path.
     static func isInUse(_ path: String) -> Bool {
         do throws(SystemCall.Failure) {
-            _ = try connect(to: path)
+            _ = try UnixSocket.connect(to: path)
             return true
         } catch {
             // ECONNREFUSED means that the program has exited. Any other failure, such as a full queue or a socket of
             // another type, means that a program is still running.
             return error.number != ECONNREFUSED && error.number != ENOENT
         }
-    }
-
-    /// Connects to the socket at a path, without waiting.
-    private static func connect(to path: String) throws(SystemCall.Failure) -> Linux.FileDescriptor {
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
-        let number = socket.number
-        guard let address = UnixAddress(path: path) else { throw SystemCall.Failure(number: ENAMETOOLONG) }
-        try SystemCall.run { address.with { Glibc.connect(number, $0, $1) } }
-        return socket
     }
 }
 

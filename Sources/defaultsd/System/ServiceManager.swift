@@ -62,10 +62,7 @@ final class ServiceManager: Sendable {
     private static func send(_ message: String, to address: UnixAddress) -> Bool {
         let bytes = Array(message.utf8)
         do throws(SystemCall.Failure) {
-            let number = try SystemCall.run {
-                Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            }
-            let socket = FileDescriptor(owning: number)
+            let socket = try UnixSocket.open(SOCK_DGRAM)
             let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
             try SystemCall.run { address.with { sendto(socket.number, bytes, bytes.count, flags, $0, $1) } }
             return true
