@@ -12,9 +12,7 @@ final class ClientThread {
     private let client: Client
     private let location: Location
     private let barriers: PendingBarriers
-    private var session: (any Session)?
-    /// Whether the session is with an agent.
-    private var hasAgent = false
+    private var link = Link.none
     /// The time of the last reload and agent lookup.
     private var lastReload = MonotonicTime(milliseconds: 0)
     private var attempts = AgentAttempts()
@@ -29,6 +27,24 @@ final class ClientThread {
 
     /// The time in milliseconds during which a reload of the files counts as fresh.
     private static let freshness: Int64 = 1_000
+
+    /// The session, and whose store it uses.
+    private enum Link {
+        case none
+        case agent(AgentSession)
+        case files(EmbeddedSession)
+
+        var session: (any Session)? {
+            switch self {
+            case .none: nil
+            case .agent(let session): session
+            case .files(let session): session
+            }
+        }
+
+        var agent: AgentSession? { if case .agent(let session) = self { session } else { nil } }
+        var files: EmbeddedSession? { if case .files(let session) = self { session } else { nil } }
+    }
 
     private init(_ client: Client, _ location: Location) {
         self.client = client
@@ -59,13 +75,13 @@ final class ClientThread {
             } catch {
                 // The agent is gone or unresponsive. Use another agent if one has started, and otherwise the files.
                 client.line.open(nil)
-                session = nil
+                link = .none
                 note(error)
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
         client.line.open(nil)
-        session?.end()
+        link.files?.end()
         linux_keep_in_child(descriptor)
         barriers.finishAll()
         commits.abandon()
@@ -90,18 +106,18 @@ final class ClientThread {
         commits.add(requests.commits)
         defer { for latch in requests.reloads { latch.open() } }
         try openSession(reloading: !requests.reloads.isEmpty || !requests.barriers.isEmpty)
-        guard let session else { return }
+        guard let session = link.session else { return }
         let isObserved = client.isObserved
         let events = try exclusively { () throws(DefaultsError) in
             try ask(session)
-            if !hasAgent, isDue || !requests.reloads.isEmpty { try reload(session) }
-            session.isObserved = isObserved
+            link.agent?.isObserved = isObserved
+            if let files = link.files, isDue || !requests.reloads.isEmpty { reload(files) }
             return try session.receiveEvents()
         }
         // The remaining events of a restarted stream belong to no snapshot.
         var restarted: Set<DomainName> = []
         // The greeting alone doesn't count as a response.
-        if hasAgent, !events.isEmpty { attempts.noteResponse() }
+        if link.agent != nil, !events.isEmpty { attempts.noteResponse() }
         for event in events {
             try handle(event, of: session, restarted: &restarted)
             yieldToFork()
@@ -112,7 +128,7 @@ final class ClientThread {
             // There may be more names to remove.
             client.requests.wake()
         }
-        if barriers.isHandingOver, !hasAgent || client.state.withLock({ $0.isAccepted }) {
+        if barriers.isHandingOver, link.agent == nil || client.state.withLock({ $0.isAccepted }) {
             barriers.finishHandingOver()
         }
     }
@@ -124,9 +140,9 @@ final class ClientThread {
         for edit in edits {
             try session.edit(edit)
             // With an agent, sending is fast, and this runs under a lock that a fork waits for.
-            if !hasAgent { yieldToFork() }
+            if link.agent == nil { yieldToFork() }
         }
-        let next = commits.begin(in: log(of: session)) { commit in
+        let next = commits.begin(in: link.agent?.epoch) { commit in
             client.state.withLock { $0.holds(commit.expected, in: commit.domain) }
         }
         if let next { try send(next, session) }
@@ -141,33 +157,35 @@ final class ClientThread {
         try session.commit(next.commit.request(identity))
     }
 
-    private func log(of session: any Session) -> Epoch? { (session as? AgentSession)?.epoch }
-
     /// Runs a body while no caller uses the session.
     private func exclusively<Value: Sendable>(
         _ body: () throws(DefaultsError) -> Value
     ) throws(DefaultsError) -> Value {
-        try client.line.exclusively(hasAgent, body)
+        try client.line.exclusively(link.agent != nil, body)
     }
 
     private func wait() {
-        let (sessionAwaited, sessionDeadline) = client.line.prepareToWait(for: session, isActive: isActive)
-        var deadlines = [sessionDeadline]
-        if session == nil { deadlines.append(.now()) }
-        if !hasAgent, !client.isStale { deadlines.append(lastReload + Self.freshness) }
-        var awaited = [
-            pollfd(fd: client.requests.descriptor, events: Int16(POLLIN), revents: 0),
-            sessionAwaited ?? pollfd(fd: -1, events: 0, revents: 0),
-        ]
-        var timeout = deadlines.compactMap { $0?.millisecondsLeft }.min() ?? -1
+        var awaited = [pollfd(fd: client.requests.descriptor, events: Int16(POLLIN), revents: 0)]
+        var deadline: MonotonicTime?
+        switch link {
+        case .none: deadline = .now()
+        case .agent(let session):
+            let next = client.line.prepareToWait(for: session, isActive: isActive)
+            deadline = next.deadline
+            awaited.append(next.awaited)
+        case .files(let session):
+            deadline = session.deadline
+            if !client.isStale { deadline = min(deadline ?? .distantFuture, lastReload + Self.freshness) }
+        }
+        var timeout = deadline?.millisecondsLeft ?? -1
         if client.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
-        closeInChild(sessionAwaited?.fd ?? -1)
+        closeInChild(awaited.dropFirst().first?.fd ?? -1)
         linux_leave(linux_gate_work)
         // Round up: a wait that ends just before its deadline would be followed by waits of zero length.
-        isActive = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout) > 0
+        isActive = poll(&awaited, nfds_t(awaited.count), timeout > 0 ? timeout + 1 : timeout) > 0
         linux_enter(linux_gate_work)
-        if !hasAgent, !client.isStale, session != nil, lastReload + Self.freshness <= .now() {
-            if !client.isObserved { client.setStale(true) }
+        if case .files = link, !client.isStale, lastReload + Self.freshness <= .now(), !client.isObserved {
+            client.setStale(true)
         }
     }
 
@@ -193,18 +211,24 @@ final class ClientThread {
     ///
     /// Without an agent, looks for one before each reload, and otherwise at most once a second.
     private func openSession(reloading: Bool) throws(DefaultsError) {
-        if hasAgent, session != nil { return }
+        if link.agent != nil { return }
         let isFresh = MonotonicTime.now() < lastReload + Self.freshness
-        if session != nil, isFresh, !reloading { return }
+        if link.files != nil, isFresh, !reloading { return }
         if let problem = location.directory.settingsProblem, !hasReportedSettings {
             client.report(problem, of: .file)
             hasReportedSettings = true
         }
         if let agent = connect(location) {
-            session?.end()
-            try begin(AgentSession(agent, keepAliveInterval: client.keepAliveInterval), isAgent: true)
-        } else if session == nil {
-            try begin(EmbeddedSession(location.directory, system: location.system), isAgent: false)
+            let session = AgentSession(agent, keepAliveInterval: client.keepAliveInterval)
+            // The log of the process's own store can't tell what happens after it.
+            let continues = link.files == nil
+            link.files?.end()
+            closeInChild(session.awaited.fd)
+            try begin(session, .agent(session), continues: continues)
+        } else if link.files == nil {
+            let session = EmbeddedSession(location.directory, system: location.system)
+            closeInChild(-1)
+            try begin(session, .files(session), continues: false)
         }
     }
 
@@ -227,21 +251,18 @@ final class ClientThread {
         }
     }
 
-    private func begin(_ new: any Session, isAgent: Bool) throws(DefaultsError) {
-        let continues = hasAgent && isAgent
-        session = new
-        closeInChild(new.awaited.fd)
-        hasAgent = isAgent
+    private func begin(_ session: any Session, _ new: Link, continues: Bool) throws(DefaultsError) {
+        link = new
         barriers.beginSession()
         lastReload = .now()
         client.setStale(false)
-        try new.begin(client.transition { state in state.begin(system: new.system, continues: continues) })
-        if let underWay = commits.resume(in: log(of: new)) { try send(underWay, new) }
-        client.line.open(new as? AgentSession)
+        try session.begin(client.transition { state in state.begin(system: session.system, continues: continues) })
+        if let underWay = commits.resume(in: link.agent?.epoch) { try send(underWay, session) }
+        client.line.open(link.agent)
     }
 
-    private func reload(_ session: any Session) throws(DefaultsError) {
-        try session.reload()
+    private func reload(_ files: EmbeddedSession) {
+        files.reload()
         lastReload = .now()
         client.setStale(false)
     }

@@ -30,6 +30,7 @@ final class AgentSession: Session {
     private var lastHeard = MonotonicTime.now()
     /// Whether the process is about to end.
     private var isExiting = false
+    /// Whether changes are observed, so that the session must notice when no more can arrive.
     var isObserved = false
     /// The silence, in milliseconds, after which an observed agent is asked whether it is still there.
     private let keepAliveInterval: Int64
@@ -65,6 +66,7 @@ final class AgentSession: Session {
         self.epoch = connection.welcome.cursor.epoch
     }
 
+    /// The descriptor and the events to `poll` for.
     var awaited: pollfd { connection.socket.awaited }
 
     var deadline: MonotonicTime? {
@@ -226,11 +228,7 @@ final class AgentSession: Session {
         for part in parts { barriers.add(try send(.synchronize(part.domains)), part) }
     }
 
-    func reload() {}
-
     func handOver() { isExiting = true }
-
-    func end() {}
 
     func receiveEvents() throws(DefaultsError) -> [SessionEvent] {
         var events = localEvents

@@ -1,5 +1,4 @@
 import DefaultsCore
-import Glibc
 import Linux
 
 /// A session with the process's own store, which uses the same files and the same lock as an agent's.
@@ -33,8 +32,6 @@ final class EmbeddedSession: Session {
         self.store = embedded.store
         self.system = store.system
     }
-
-    var awaited: pollfd { pollfd(fd: -1, events: 0, revents: 0) }
 
     var deadline: MonotonicTime? { events.isEmpty ? nextSave?.due : .now() }
 
@@ -107,6 +104,7 @@ final class EmbeddedSession: Session {
         nextSave = (min(now + Self.saveDelay, limit), limit)
     }
 
+    /// Reloads the files, which nobody watches.
     func reload() {
         for domain in domains(named: names) { embedded.reload(domain, isBaseline: false) }
         receiveChanges()
@@ -174,6 +172,7 @@ final class EmbeddedSession: Session {
         }
     }
 
+    /// Ends the session, after finishing work that the next session can't take over.
     func end() {
         // Conditional edits that couldn't be saved aren't passed to the next session, so save them here.
         if nextSave != nil { _ = save() }

@@ -1,5 +1,4 @@
 import DefaultsCore
-import Glibc
 import Linux
 
 /// A client's session: with an agent, or with the process's own store.
@@ -10,12 +9,8 @@ import Linux
 protocol Session: AnyObject {
     /// The system directories, whose domains the session also serves.
     var system: SystemDirectories { get }
-    /// The descriptor and the events to `poll` for; the descriptor is -1 if there is none.
-    var awaited: pollfd { get }
     /// The time at which to call `receiveEvents` even if nothing has arrived.
     var deadline: MonotonicTime? { get }
-    /// Whether changes are observed, so that the session must notice when no more can arrive.
-    var isObserved: Bool { get set }
 
     /// Begins the session with the names that are already followed; called once, before all other methods.
     func begin(_ start: SessionStart) throws(DefaultsError)
@@ -33,23 +28,12 @@ protocol Session: AnyObject {
     func commit(_ request: EditRequest) throws(DefaultsError)
     /// Saves the edits of some domains, and receives the changes that others made before the call.
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
-    /// Reloads the files, unless an agent watches them.
-    func reload() throws(DefaultsError)
     /// Returns the events that have arrived, after performing due work.
     ///
     /// - Throws: The reason why the session has ended.
     func receiveEvents() throws(DefaultsError) -> [SessionEvent]
     /// Hands over the edits quickly, because the process is about to end.
     func handOver() throws(DefaultsError)
-    /// Ends the session, after finishing work that the next session can't take over.
-    func end()
-}
-
-extension Session {
-    var isObserved: Bool {
-        get { false }
-        set {}
-    }
 }
 
 /// The names with which a session begins.

@@ -59,15 +59,15 @@ final class SessionLine: Sendable {
     ///   - session: The session that is waited for.
     ///   - isActive: Whether requests are likely to follow soon. The deadline is then so early that none of them makes
     ///     it earlier, which would require waking the thread.
-    /// - Returns: The events, if there is a session, and the deadline, if there is one.
+    /// - Returns: The events, and the deadline, if there is one.
     func prepareToWait(
-        for session: (any Session)?, isActive: Bool
-    ) -> (awaited: pollfd?, deadline: MonotonicTime?) {
+        for session: AgentSession, isActive: Bool
+    ) -> (awaited: pollfd, deadline: MonotonicTime?) {
         line.withLock { line in
-            let awaited = session?.awaited
-            var deadline = session?.deadline
-            if isActive, session != nil { deadline = min(deadline ?? .distantFuture, .now() + Self.activePause) }
-            line.awaited = (awaited?.events ?? 0, deadline)
+            let awaited = session.awaited
+            var deadline = session.deadline
+            if isActive { deadline = min(deadline ?? .distantFuture, .now() + Self.activePause) }
+            line.awaited = (awaited.events, deadline)
             return (awaited, deadline)
         }
     }
