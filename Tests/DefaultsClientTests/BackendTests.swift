@@ -11,7 +11,8 @@ struct BackendTests {
         try withTemporaryDirectory { path in
             let directory = PreferencesDirectory(path: path)
             let environment = Environment(["XDG_RUNTIME_DIR": path])
-            let backend = try BackendChoice.open(directory, AgentAddress(for: directory, environment: environment))
+            let address = try AgentAddress(for: directory, environment: environment)
+            let backend = try BackendChoice.open(directory, address).backend
             let domain = try Domain(DomainName("org.example.editor"))
             try backend.edit(domain, ["size": .some(12)], replacesAll: false)
             try backend.synchronize(domain)

@@ -50,6 +50,20 @@ extension Backend {
 
 /// The choice between a directory's agent and an embedded store.
 package enum BackendChoice {
+    case agent(AgentConnection)
+    case files(EmbeddedStore)
+
+    /// The agent or the store, for what both can do.
+    package var backend: any Backend {
+        switch self {
+        case .agent(let agent): agent
+        case .files(let store): store
+        }
+    }
+
+    /// The agent, for what only an agent can do.
+    package var agent: AgentConnection? { if case .agent(let agent) = self { agent } else { nil } }
+
     /// The environment variable that makes programs use the files directly, even if an agent is running.
     package static let noAgentVariable = "DEFAULTS_NO_AGENT"
 
@@ -66,10 +80,10 @@ package enum BackendChoice {
     package static func open(
         _ directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment = Environment([:]),
         timeouts: AgentTimeouts = .usual
-    ) throws(DefaultsError) -> any Backend {
+    ) throws(DefaultsError) -> BackendChoice {
         let wantsAgent = environment[noAgentVariable] == nil
         if wantsAgent, let agent = try AgentConnection.open(address, for: directory, timeouts: timeouts) {
-            return agent
+            return .agent(agent)
         }
         if wantsAgent, address.isExplicit {
             throw DefaultsError(
@@ -78,7 +92,7 @@ package enum BackendChoice {
                 remedy: "Start one with `defaultsd`, or omit --socket and DEFAULTSD_SOCKET to work without an agent.")
         }
         try directory.checkExistence()
-        return EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil)
+        return .files(EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil))
     }
 }
 

@@ -26,7 +26,7 @@ extension LocationChoice {
     }
 
     /// Connects to the agent, or opens an embedded store if no agent is running.
-    func open() throws(DefaultsError) -> any Backend {
+    func open() throws(DefaultsError) -> BackendChoice {
         let (directory, address) = try resolve()
         return try BackendChoice.open(directory, address, environment: .current)
     }
@@ -50,10 +50,10 @@ extension LocationChoice {
     /// Opens a domain: through the agent, or directly if its file is outside the preferences directory.
     func open(_ location: DomainLocation) throws(DefaultsError) -> OpenDomain {
         guard let directory = location.directory else {
-            return OpenDomain(location: location, backend: try open(), choice: self)
+            return OpenDomain(location: location, opened: try open(), choice: self)
         }
         let store = EmbeddedStore(directory, system: .none, mayReplaceDamage: false)
-        return OpenDomain(location: location, backend: store, choice: self)
+        return OpenDomain(location: location, opened: .files(store), choice: self)
     }
 
     /// Returns the host chosen by the options.

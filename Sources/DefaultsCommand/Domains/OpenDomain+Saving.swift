@@ -22,8 +22,9 @@ extension OpenDomain {
     func save(_ edit: () throws -> MadeEdit) throws {
         if let note = location.note { Failure.note(note) }
         defer {
-            let copies = (backend as? EmbeddedStore)?.dequeueCopies() ?? []
-            for copy in copies { Failure.note(BackupFile.message(ofCopy: copy)) }
+            if case .files(let store) = opened {
+                for copy in store.dequeueCopies() { Failure.note(BackupFile.message(ofCopy: copy)) }
+            }
         }
         do {
             let edit = try edit()
@@ -56,7 +57,7 @@ extension OpenDomain {
         var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(100), timeout: .seconds(1))
         repeat {
             do throws(DefaultsError) {
-                let backend = try choice.open()
+                let backend = try choice.open().backend
                 // What is in effect before the call is durable after it.
                 let snapshot = try backend.snapshot(of: domain)
                 try backend.synchronize(domain)

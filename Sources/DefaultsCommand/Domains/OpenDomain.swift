@@ -5,11 +5,12 @@ import Linux
 /// A domain that a command works on, with the backend that reads and writes it.
 struct OpenDomain {
     let location: DomainLocation
-    let backend: any Backend
+    let opened: BackendChoice
     /// The choice of the backend, which opens another one if the connection to the agent is lost.
     let choice: any LocationChoice
 
     var domain: Domain { location.domain }
+    var backend: any Backend { opened.backend }
 
     /// Returns the values in effect.
     ///

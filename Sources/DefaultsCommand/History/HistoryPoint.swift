@@ -121,7 +121,7 @@ struct HistoryRange: ParsableArguments {
 extension LocationChoice {
     /// Connects to the agent, whose history is to be read.
     func openHistory(of filter: SubscriptionFilter) throws -> (AgentConnection, HistoryReader) {
-        guard let agent = try open() as? AgentConnection else {
+        guard let agent = try open().agent else {
             throw Failure(
                 "The history needs the agent, which isn't running. Start it with \(agentCommand).", .unavailable)
         }

@@ -20,7 +20,7 @@ struct AllDomains {
     /// Reads all domains, and reports damaged ones.
     init(_ location: LocationOptions) throws(DefaultsError) {
         let host = try location.chosenHost()
-        for snapshot in try location.open().snapshots() where snapshot.domain.host == host {
+        for snapshot in try location.open().backend.snapshots() where snapshot.domain.host == host {
             if let damage = snapshot.damage {
                 let hasValues = !snapshot.values.isEmpty
                 Failure.note("\(damage) \(hasValues ? "Showing its last good values." : "It is left out.")")

@@ -48,7 +48,8 @@ struct Apply: ParsableCommand {
     func run() throws {
         let profile = try path.map { path throws(Failure) in try Profile(try InputDocument(path)) } ?? Profile()
         let name = undo ?? name ?? path.map { Self.name(of: $0) } ?? ""
-        let backend = try location.open()
+        let opened = try location.open()
+        let backend = opened.backend
         let style = ChangeText(isColored: color.isColored())
         // Read the history before the first change, so that nothing is changed if it can't be read.
         let trace = try prune || undo != nil ? trace(of: name) : nil
@@ -63,7 +64,7 @@ struct Apply: ParsableCommand {
                 domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
             backend.reportForcedKeys(edit.keys, of: domain)
         }
-        if !dryRun, !changed.isEmpty, let warning = warning(about: backend as? AgentConnection) {
+        if !dryRun, !changed.isEmpty, let warning = warning(about: opened.agent) {
             Failure.note(warning)
         }
         let hasKept =

@@ -41,8 +41,8 @@ struct Diff: ParsableCommand {
     }
 
     func run() throws {
-        var backend: (any Backend)?
-        func opened() throws -> any Backend {
+        var backend: BackendChoice?
+        func opened() throws -> BackendChoice {
             let opened = try backend ?? location.open()
             backend = opened
             return opened

@@ -18,7 +18,7 @@ struct DiffOperand {
     }
 
     /// Reads an operand: "-" is standard input, a name with "/" or ".plist" is a file, anything else is a domain.
-    init(_ operand: String, at options: LocationOptions, _ backend: () throws -> any Backend) throws {
+    init(_ operand: String, at options: LocationOptions, _ backend: () throws -> BackendChoice) throws {
         if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {
             // The path of a domain's file names the domain, because the agent may have edits that are not in the file
             // yet.
@@ -39,10 +39,10 @@ struct DiffOperand {
     }
 
     private static func values(
-        of location: DomainLocation, _ options: LocationOptions, _ backend: () throws -> any Backend
+        of location: DomainLocation, _ options: LocationOptions, _ backend: () throws -> BackendChoice
     ) throws -> DomainValues {
         do {
-            return try OpenDomain(location: location, backend: backend(), choice: options)
+            return try OpenDomain(location: location, opened: backend(), choice: options)
                 .values("Comparing its last good values.")
         } catch let failure as Failure where failure.status == .notFound {
             // For `diff`, status 1 means that the operands differ, so "not found" needs another one.

@@ -23,7 +23,8 @@ struct Domains: ParsableCommand {
 
     func run() throws {
         let host = try location.chosenHost()
-        let names = try location.open().domains().filter { $0.host == host && !$0.name.isGlobal }.map(\.name).sorted()
+        let domains = try location.open().backend.domains()
+        let names = domains.filter { $0.host == host && !$0.name.isGlobal }.map(\.name).sorted()
         if json {
             let value = PropertyListValue.array(names.map { .string($0.description) })
             return try StandardOutput.write(JSONText.of(value) + "\n")

@@ -55,7 +55,7 @@ struct Record: ParsableCommand {
     /// Returns the profile of all values of the user's domains.
     private func present(_ filter: SubscriptionFilter) throws -> Profile {
         var profile = Profile()
-        for snapshot in try location.open().snapshots().compactMap({ filter($0) }) {
+        for snapshot in try location.open().backend.snapshots().compactMap({ filter($0) }) {
             if let damage = snapshot.damage {
                 let use = snapshot.values.isEmpty ? "It is left out." : "The profile has its last good values."
                 Failure.note("\(damage) \(use)")
@@ -97,7 +97,7 @@ struct Record: ParsableCommand {
 
     /// Records changes until the user interrupts the process.
     private func recorded(_ filter: SubscriptionFilter) throws -> Profile {
-        guard let agent = try location.open() as? AgentConnection else {
+        guard let agent = try location.open().agent else {
             throw Failure("`record` needs an agent. Start one with \(location.agentCommand).", .unavailable)
         }
         let interruption = try Interruption()

@@ -25,7 +25,7 @@ struct Sync: ParsableCommand {
         // The agent doesn't manage a file outside the preferences directory.
         let domains = locations.isEmpty ? nil : Set(locations.filter { $0.directory == nil }.map(\.domain))
         if domains?.isEmpty == true { return }
-        guard let agent = try location.open() as? AgentConnection else { return }
+        guard let agent = try location.open().agent else { return }
         var failures = try agent.barrier(domains).failures.map(\.description)
         guard let last = failures.popLast() else { return }
         failures.forEach { Failure.note($0) }
