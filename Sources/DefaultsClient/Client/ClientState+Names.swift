@@ -2,21 +2,93 @@ import DefaultsCore
 
 /// The names in use, and the domains that are loaded for them.
 extension ClientState {
-    /// The loading state of a name's domains.
+    /// The state of a name's domains.
     struct NameState {
-        /// Whether all values of the domains have arrived at least once.
-        var isLoaded = false
+        /// The progress of loading the domains.
+        enum Progress {
+            /// The values have yet to be requested; `hasGap` says whether followers get a gap when they arrive.
+            case wanted(hasGap: Bool)
+            /// The values are arriving for the first time; `seen` are the domains whose values have arrived.
+            case loading(seen: Set<Domain>, hasGap: Bool)
+            /// All values have arrived.
+            case loaded
+            /// The values are arriving again, because changes were missed; the earlier ones are in use until then.
+            case reloading(seen: Set<Domain>)
+        }
+
+        private(set) var progress: Progress
         /// Whether changes to the domains arrive; false if the agent has refused to send them.
         var isFollowed = true
-        /// The domains in the snapshot so far; `nil` if no snapshot is under way.
-        var snapshot: Set<Domain>?
-        /// Whether followers get a gap when the snapshot is complete.
-        var hasGap = false
-        /// The latches of callers that wait for the values.
+        /// The latches of callers that wait until the domains are loaded.
         var waiters: [Latch] = []
 
+        init(hasGap: Bool = false) { progress = .wanted(hasGap: hasGap) }
+
+        /// Whether the values have yet to be requested.
+        var isWanted: Bool { if case .wanted = progress { true } else { false } }
+
+        /// Whether all values have arrived at least once.
+        var isLoaded: Bool {
+            switch progress {
+            case .loaded, .reloading: true
+            case .wanted, .loading: false
+            }
+        }
+
         /// Whether the domains are loaded and nothing is under way.
-        var isAtRest: Bool { isLoaded && snapshot == nil && waiters.isEmpty }
+        var isAtRest: Bool { if case .loaded = progress { true } else { false } }
+
+        /// Whether the domains have all changes up to the session's latest event.
+        var isCurrent: Bool { isAtRest && isFollowed }
+
+        /// Whether followers get a gap if the values arrive once more.
+        var hasGap: Bool {
+            switch progress {
+            case .wanted(let hasGap), .loading(_, let hasGap): hasGap
+            case .loaded, .reloading: true
+            }
+        }
+
+        /// Begins to receive all values.
+        mutating func begin() { progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: hasGap) }
+
+        /// Begins to receive all values again, after changes were missed.
+        mutating func restart() { progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: true) }
+
+        /// Records that values of a domain have arrived.
+        ///
+        /// - Returns: Whether these are the first among the values that are arriving.
+        mutating func see(_ domain: Domain) -> Bool {
+            switch progress {
+            case .loading(var seen, let hasGap):
+                guard seen.insert(domain).inserted else { return false }
+                progress = .loading(seen: seen, hasGap: hasGap)
+            case .reloading(var seen):
+                guard seen.insert(domain).inserted else { return false }
+                progress = .reloading(seen: seen)
+            case .wanted, .loaded: return false
+            }
+            return true
+        }
+
+        /// Records that all values have arrived.
+        ///
+        /// - Returns: The domains that had values, and whether followers get a gap; `nil` if no values were arriving.
+        mutating func finish() -> (seen: Set<Domain>, hasGap: Bool)? {
+            let hasGap = hasGap
+            switch progress {
+            case .wanted, .loaded: return nil
+            case .loading(let seen, _), .reloading(let seen):
+                progress = .loaded
+                return (seen, hasGap)
+            }
+        }
+
+        /// Removes and returns the latches of callers that wait.
+        mutating func dequeueWaiters() -> [Latch] {
+            defer { waiters = [] }
+            return waiters
+        }
     }
 
     /// Adds a user of a name.

@@ -5,10 +5,9 @@ import PropertyList
 extension ClientState {
     /// Dequeues the names and the edits that haven't been requested from a session yet.
     mutating func dequeueRequests() -> (names: [DomainName], edits: [EditRequest]) {
-        let requested = wanted.filter { name in names[name].map { !$0.isLoaded && $0.snapshot == nil } ?? false }
-            .sorted()
+        let requested = wanted.filter { names[$0]?.isWanted == true }.sorted()
         wanted = []
-        for name in requested { names[name]?.snapshot = [] }
+        for name in requested { names[name]?.begin() }
         return (requested, unsaved.dequeueUnsent(session: session))
     }
 
@@ -34,11 +33,10 @@ extension ClientState {
         var start = SessionStart(cursor: cursor)
         var effects = ClientEffects()
         for (name, state) in names {
-            if cursor != nil, state.isLoaded, state.isFollowed, state.snapshot == nil {
+            if cursor != nil, state.isCurrent {
                 start.resumed.append(name)
             } else {
-                if state.isLoaded { names[name]?.hasGap = true }
-                names[name]?.snapshot = []
+                names[name]?.begin()
                 names[name]?.isFollowed = true
                 start.followed.append(name)
             }
@@ -58,14 +56,6 @@ extension ClientState {
     /// Records that the values of a name's domains will arrive, but not their changes.
     mutating func noteUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
 
-    /// Restarts a name's stream, beginning with its values.
-    ///
-    /// Followers get the gap only when the values have arrived, so that they can't read values from before the gap.
-    private mutating func restart(_ name: DomainName) {
-        names[name]?.snapshot = []
-        names[name]?.hasGap = true
-    }
-
     /// Restarts the stream of a failed conditional edit's name, if the values here don't explain the failure.
     ///
     /// This happens in a forked child that inherited a value that its parent never saved.
@@ -74,7 +64,7 @@ extension ClientState {
     mutating func mustReload(_ commit: Commit) -> Bool {
         let name = commit.domain.name
         guard names[name]?.isAtRest == true, holds(commit.expected, in: commit.domain) else { return false }
-        restart(name)
+        names[name]?.restart()
         return true
     }
 
@@ -98,31 +88,26 @@ extension ClientState {
             case .unsaved: break
             }
             publish(event, &effects)
-            if mustRestart { restart(name) }
+            // Followers get the gap only when the values have arrived, so that they can't read earlier ones after it.
+            if mustRestart { names[name]?.restart() }
         case .initial(let snapshot):
-            names[name]?.snapshot?.insert(snapshot.domain)
+            _ = names[name]?.see(snapshot.domain)
             note(snapshot.damage, of: snapshot.domain, &effects)
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
-            restart(name)
+            names[name]?.restart()
         case .bookmark:
-            guard let seen = names[name]?.snapshot else { break }
+            guard let (seen, hasGap) = names[name]?.finish() else { break }
             for domain in replicas.domains(named: name) where !seen.contains(domain) {
                 replaceAll(of: domain, with: [:], &effects)
             }
-            names[name]?.snapshot = nil
-            names[name]?.isLoaded = true
             inherited[name] = nil
-            if names[name]?.hasGap == true {
-                names[name]?.hasGap = false
-                publishGap(of: name, &effects)
-            }
-            effects.latches += names[name]?.waiters ?? []
-            names[name]?.waiters = []
+            if hasGap { publishGap(of: name, &effects) }
+            effects.latches += names[name]?.dequeueWaiters() ?? []
             if users[name] == nil { idle.add(name) }
         case .ended:
             mustRestart = true
-            restart(name)
+            names[name]?.restart()
         }
         return (mustRestart, effects)
     }
@@ -135,9 +120,8 @@ extension ClientState {
 
     private mutating func apply(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout ClientEffects) {
         let domain = changeSet.domain
-        if let seen = names[name]?.snapshot, !seen.contains(domain) {
+        if names[name]?.see(domain) == true {
             // The domain had no values when the snapshot began, so these are its first.
-            names[name]?.snapshot?.insert(domain)
             replaceAll(of: domain, with: [:], &effects)
         }
         if changeSet.source == .file { damages[domain] = nil }
@@ -168,7 +152,7 @@ extension ClientState {
         var effects = ClientEffects()
         guard let edit = unsaved.accept(number) else { return effects }
         // While a snapshot is under way, the edit's own record may have been discarded with the previous stream.
-        let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.isFollowed && $0.snapshot == nil } ?? false
+        let isFollowed = names[edit.domain.name]?.isCurrent == true
         // Keys that now have a different value were changed by another writer, and must not be resent either.
         unsaved.overrule(unmask(edit, isFollowed: isFollowed, &effects), of: edit.domain)
         return effects
@@ -239,8 +223,7 @@ extension ClientState {
     mutating func abandonLoads() -> ClientEffects {
         var effects = ClientEffects()
         for name in names.keys {
-            effects.latches += names[name]?.waiters ?? []
-            names[name]?.waiters = []
+            effects.latches += names[name]?.dequeueWaiters() ?? []
         }
         return effects
     }

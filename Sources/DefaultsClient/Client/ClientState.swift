@@ -73,7 +73,7 @@ struct ClientState {
         replicas.forgetEdits()
         let latches = names.values.flatMap(\.waiters)
         // Followers may have missed changes.
-        names = names.mapValues { NameState(hasGap: $0.isLoaded || $0.hasGap) }
+        names = names.mapValues { NameState(hasGap: $0.hasGap) }
         wanted = Array(names.keys)
         cursor = nil
         return latches
