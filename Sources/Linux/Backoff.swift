@@ -2,8 +2,8 @@ import Glibc
 
 /// Growing delays between the attempts of a loop that blocks its thread, with an optional timeout.
 package struct Backoff: Sendable {
-    private var delay: Duration
-    private let maximum: Duration
+    private let delay: RetryDelay
+    private var failures = 0
     private let isRandom: Bool
     private let start = ContinuousClock.now
     private let timeout: Duration?
@@ -17,8 +17,7 @@ package struct Backoff: Sendable {
     ///   - isRandom: Whether each delay is a random fraction of its full length, so that processes that failed together
     ///     don't retry together.
     package init(from first: Duration, to maximum: Duration, timeout: Duration?, isRandom: Bool = false) {
-        self.delay = first
-        self.maximum = maximum
+        delay = RetryDelay(first: first, limit: maximum)
         self.timeout = timeout
         self.isRandom = isRandom
     }
@@ -31,8 +30,9 @@ package struct Backoff: Sendable {
     /// - Returns: False, without blocking, after the timeout.
     package mutating func wait() -> Bool {
         if let timeout, elapsed >= timeout { return false }
-        Self.pause(isRandom ? delay * Double.random(in: 0...1) : delay)
-        delay = min(delay * 2, maximum)
+        let time = delay.after(failures)
+        Self.pause(isRandom ? time * Double.random(in: 0...1) : time)
+        failures += 1
         return true
     }
 

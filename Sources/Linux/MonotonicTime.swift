@@ -20,6 +20,10 @@ package struct MonotonicTime: Comparable {
         MonotonicTime(milliseconds: time.milliseconds + milliseconds)
     }
 
+    package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        time + Int64(duration / .milliseconds(1))
+    }
+
     package static func < (first: MonotonicTime, second: MonotonicTime) -> Bool {
         first.milliseconds < second.milliseconds
     }

@@ -246,7 +246,7 @@ final class ClientThread {
             // An agent that is just ending counts as absent.
             if error.code == .agentUnavailable, error.errno != nil { return nil }
             client.report(error, of: .agent)
-            attempts.postpone(until: .now() + AgentTimeouts.retry)
+            attempts.postpone(until: .now() + AgentTimeouts.retry.after(0))
             return nil
         }
     }

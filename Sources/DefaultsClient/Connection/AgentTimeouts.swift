@@ -45,9 +45,8 @@ package struct AgentTimeouts: Sendable {
     static let handOver = 12_000
     /// The silence after which an agent is asked whether it is still there, while changes are observed.
     package static let keepAlive: Int64 = 30_000
-    /// The delay before a silent agent is retried; it doubles with each failure, up to the maximum.
-    static let retry: Int64 = 30_000
-    static let maximumRetry: Int64 = 600_000
+    /// The delay before a silent agent is retried.
+    static let retry = RetryDelay(first: .seconds(30), limit: .seconds(600))
 }
 
 /// A client's attempts to reach the agent, and the delays between them.
@@ -67,8 +66,7 @@ struct AgentAttempts {
     /// - Returns: Whether to report it, which happens once until the agent responds.
     mutating func noteSilence(at now: MonotonicTime) -> Bool {
         defer { silences += 1 }
-        postpone(
-            until: now + min(AgentTimeouts.retry << min(Int64(silences), 10), AgentTimeouts.maximumRetry))
+        postpone(until: now + AgentTimeouts.retry.after(silences))
         return silences == 0
     }
 

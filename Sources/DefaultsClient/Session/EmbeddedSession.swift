@@ -19,7 +19,7 @@ final class EmbeddedSession: Session {
     private var edited: Set<Domain> = []
     /// The delay before failed saves are retried, which is one second after the first failure, since a failure doubles
     /// it.
-    private var backoff = SaveBackoff(first: 500)
+    private var backoff = SaveBackoff(first: .milliseconds(500))
 
     /// The time from the last edit to the save that includes it, in milliseconds.
     private static let saveDelay: Int64 = 10
@@ -145,7 +145,7 @@ final class EmbeddedSession: Session {
             }
         }
         events += embedded.dequeueCopies().map { .trouble(DefaultsError(.damaged, BackupFile.message(ofCopy: $0))) }
-        events += backoff.note(failures)
+        events += backoff.record(failures)
         if !failures.isEmpty {
             let due = MonotonicTime.now() + backoff.delay
             nextSave = (due, due)

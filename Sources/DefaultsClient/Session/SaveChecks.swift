@@ -36,7 +36,7 @@ struct SaveChecks {
     /// The delay before a round.
     ///
     /// The agent saves edits within a second, so only failed saves are pending after the initial delay.
-    private var backoff = SaveBackoff(first: 1_200)
+    private var backoff = SaveBackoff(first: .milliseconds(1_200))
     /// The time of the next round that starts without a `synchronize`.
     private(set) var next: MonotonicTime?
 
@@ -113,7 +113,7 @@ struct SaveChecks {
 
     private mutating func finish(_ round: Round, at now: MonotonicTime, _ events: inout [SessionEvent]) {
         lastHasFailed = !round.failures.isEmpty
-        events += backoff.note(round.failures)
+        events += backoff.record(round.failures)
         next = lastEdits.isEmpty ? nil : now + backoff.delay
         if let caller = round.number { events.append(.synchronized(caller, failures: round.failures)) }
     }

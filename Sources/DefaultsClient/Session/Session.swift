@@ -74,28 +74,26 @@ enum SessionEvent {
 ///
 /// Pure; it has no clock.
 struct SaveBackoff {
-    /// The delay before the next attempt, in milliseconds.
-    private(set) var delay: Int64
-    private let first: Int64
+    private let delays: RetryDelay
+    private var failures = 0
     private var reported: Set<DefaultsError> = []
-    private static let maximum: Int64 = 60_000
 
     /// Creates a backoff with an initial delay, which doubles with each failure.
-    init(first: Int64) {
-        self.first = first
-        delay = first
-    }
+    init(first: Duration) { delays = RetryDelay(first: first, limit: .seconds(60)) }
+
+    /// The delay before the next attempt.
+    var delay: Duration { delays.after(failures) }
 
     /// Updates the delay after an attempt.
     ///
     /// - Parameter failures: The failures of the attempt; an empty array resets the delay.
     /// - Returns: The events that report failures, each once until an attempt succeeds.
-    mutating func note(_ failures: [DefaultsError]) -> [SessionEvent] {
+    mutating func record(_ failures: [DefaultsError]) -> [SessionEvent] {
         if failures.isEmpty {
-            self = SaveBackoff(first: first)
+            (self.failures, reported) = (0, [])
             return []
         }
-        delay = min(delay * 2, Self.maximum)
+        self.failures += 1
         return failures.filter { reported.insert($0).inserted }.map { .trouble($0) }
     }
 }

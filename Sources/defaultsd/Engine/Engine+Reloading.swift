@@ -50,7 +50,7 @@ extension Engine {
 
     /// Plans to read the watcher again when that is due even without an event.
     private func planNextRead(_ reading: WatcherReading) {
-        let due = NIODeadline.now() + .nanoseconds(Int64(reading.timeUntilNext / .nanoseconds(1)))
+        let due = NIODeadline.now() + TimeAmount(reading.timeUntilNext)
         // The time until then is measured anew each time, so it isn't exactly the same.
         if let planned = schedule[.readEvents], planned < due + .milliseconds(1) { return }
         schedule.move(.readEvents, to: due)

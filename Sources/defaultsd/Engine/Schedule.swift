@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 import NIOCore
 
 /// The engine's planned work: items, the times at which they are due, and the numbers of failed attempts.
@@ -92,18 +93,19 @@ struct Schedule {
 
     /// Returns the delay before the next attempt, given the number of consecutive failures before the latest one.
     ///
-    /// Each delay is twice as long as the previous one, up to a limit. A file that is open for writing is reloaded at
-    /// short intervals first, and at longer ones later.
+    /// A file that is open for writing is reloaded at short intervals first, and at longer ones later.
     static func delay(of item: Item, after failures: Int) -> TimeAmount {
-        let (first, limit, doublings): (Int64, Int64, Int) =
+        let delay: Duration =
             switch item {
-            case .reloadOpen where failures < maximumOpenReloads: (1, 50, failures)
-            case .reloadOpen: (250, 5_000, failures - maximumOpenReloads)
-            case .examineDisplaced: (1_000, 5_000, failures)
+            case .reloadOpen where failures < maximumOpenReloads:
+                RetryDelay(first: .milliseconds(1), limit: .milliseconds(50)).after(failures)
+            case .reloadOpen:
+                RetryDelay(first: .milliseconds(250), limit: .seconds(5)).after(failures - maximumOpenReloads)
+            case .examineDisplaced: RetryDelay(first: .seconds(1), limit: .seconds(5)).after(failures)
             case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .maintainJournal, .readEvents:
-                (1_000, 60_000, failures)
+                RetryDelay(first: .seconds(1), limit: .seconds(60)).after(failures)
             }
-        return .milliseconds(min(first << min(doublings, 6), limit))
+        return TimeAmount(delay)
     }
 }
 
