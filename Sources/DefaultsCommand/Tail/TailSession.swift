@@ -25,9 +25,6 @@ struct TailSession {
         case timeout
     }
 
-    /// The time within which an agent started by this process must answer.
-    private static let startTimeout = Duration.seconds(60)
-
     init(
         directory: PreferencesDirectory, address: AgentAddress, options: TailOptions, filter: SubscriptionFilter
     ) {
@@ -64,21 +61,11 @@ struct TailSession {
 
     /// Connects to the agent, and starts one if none answers.
     ///
-    /// Several commands may do this at the same time. Then several agents start, one of them claims the directory, and
-    /// all commands follow that one.
-    ///
     /// - Parameter isAgain: Whether this is a reconnect, which gives a supervisor time to restart the agent.
     /// - Returns: The connection; `nil` if the timeout expired.
     /// - Throws: If the agent that answers can't be followed, or no agent answers and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
-        var deadline = start + .seconds(10)
-        var backoff = Duration.seconds(1)
-        /// The time after which no other agent is started, once one has ended without answering.
-        var retryLimit: ContinuousClock.Instant?
-        var isStarting = false
-        var wasRefused = false
-        var pause: Int32 = 10
+        var start = AgentStart(at: .now, delay: isAgain ? pauseBeforeStart : .zero, hasAgent: child != nil)
         let notifications = try NotifySocket()
         while true {
             var obstacle: DefaultsError?
@@ -96,34 +83,24 @@ struct TailSession {
             }
             if let status = try child?.status {
                 child = nil
-                isStarting = false
-                guard status == 0 || status == ChildAgent.anotherAgentRuns || status > 128 else {
+                guard start.end(with: status, at: .now) else {
                     throw Failure("The agent exited immediately; see its message above.", .unavailable)
                 }
-                wasRefused = status == ChildAgent.anotherAgentRuns
-                if wasRefused { try checkHolder() }
-                // The agent that won the claim will answer soon, unless it has ended too. Retry, but not forever.
-                let limit = retryLimit ?? max(start, .now) + .seconds(5)
-                (retryLimit, deadline) = (limit, limit)
-                start = max(start, .now + backoff)
-                backoff *= 2
+                if start.wasRefused { try checkHolder() }
             }
             let left = isAgain ? milliseconds() : -1
             if left == 0 { return nil }
-            guard .now < deadline else {
+            switch start.step(at: .now, isPresent: obstacle != nil) {
+            case .start: child = try ChildAgent(directory, address, telling: notifications)
+            case .wait: break
+            case .giveUp:
                 if let obstacle { throw obstacle }
                 throw Failure(
-                    "No agent answers at \(address.socketPath), and none could be started.\(wasRefused ? others : "")",
-                    .unavailable)
+                    "No agent answers at \(address.socketPath), and none could be started."
+                        + (start.wasRefused ? others : ""), .unavailable)
             }
-            if child == nil, obstacle == nil, .now >= start {
-                child = try ChildAgent(directory, address, telling: notifications)
-                isStarting = true
-                deadline = .now + Self.startTimeout
-                pause = 10
-            }
+            let pause = Int32(start.nextPause() / .milliseconds(1))
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
-            pause = min(pause * 2, isStarting ? 50 : 250)
         }
     }
 
