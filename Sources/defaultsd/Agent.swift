@@ -33,8 +33,8 @@ struct Agent: Sendable {
     ///   - isPrivate: Whether the agent hands over to other agents.
     ///   - environment: The environment, which specifies the system directories and the service manager.
     init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, _ inherited: InheritedSocket?, _ signals: Signals,
-        logLevel: Logger.Level?, isPrivate: Bool, _ environment: Environment
+        serving directory: PreferencesDirectory, at address: AgentAddress, inheriting inherited: InheritedSocket?,
+        signals: Signals, logLevel: Logger.Level?, isPrivate: Bool, environment: Environment
     ) {
         self.directory = directory
         system = SystemDirectories(environment: environment).excluding(directory)

@@ -56,8 +56,8 @@ struct Defaultsd: ParsableCommand {
             let directory = try PreferencesDirectory(option: directory, environment: environment)
             let inherited = try InheritedSocket(environment)
             let agent = Agent(
-                directory, try address(for: directory, inherited, environment), inherited, signals,
-                logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
+                serving: directory, at: try address(for: directory, inherited, environment), inheriting: inherited,
+                signals: signals, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment: environment)
             if try agent.run() == .restart { try ProgramRestart.perform(keeping: files, inherited) }
         } catch let error as DefaultsError {
             // The process that starts a private agent can use another agent just as well, so don't report this refusal.
