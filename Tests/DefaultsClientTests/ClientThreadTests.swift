@@ -24,13 +24,13 @@ struct ClientThreadTests {
         #expect(attempts.areDue(at: Self.start))
         var now = Self.start
         for pause in [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000] as [Int64] {
-            #expect(attempts.noteSilence(at: now) == (now == Self.start))
+            #expect(attempts.recordSilence(at: now) == (now == Self.start))
             #expect(!attempts.areDue(at: now + (pause - 1)))
             now = now + pause
             #expect(attempts.areDue(at: now))
         }
-        attempts.noteResponse()
-        let isReportedAgain = attempts.noteSilence(at: now)
+        attempts.recordResponse()
+        let isReportedAgain = attempts.recordSilence(at: now)
         #expect(isReportedAgain)
         #expect(attempts.areDue(at: now + 30_000))
     }
@@ -51,9 +51,9 @@ struct ClientThreadTests {
         let late = try #require(domains.min())
         checks.add(41, of: late, at: Self.start)
         var events: [SessionEvent] = []
-        #expect(checks.note([], of: parts[0], at: Self.start, &events).isEmpty)
+        #expect(checks.record([], of: parts[0], at: Self.start, &events).isEmpty)
         #expect(!events.contains { if case .synchronized = $0 { true } else { false } })
-        #expect(checks.note([], of: parts[1], at: Self.start, &events).isEmpty)
+        #expect(checks.record([], of: parts[1], at: Self.start, &events).isEmpty)
         guard case .synchronized(5, let failures)? = events.last else {
             Issue.record("The round didn't end: \(events)")
             return
@@ -69,11 +69,11 @@ struct ClientThreadTests {
         let bad = try #require(domains.max())
         var events: [SessionEvent] = []
         let parts = checks.beginRound(domains, for: 9)
-        let single = checks.note([Self.failure], of: parts[0], at: Self.start, &events)
+        let single = checks.record([Self.failure], of: parts[0], at: Self.start, &events)
         #expect(single.map(\.domains.count) == [1, 1, 1])
         for part in single {
             let failures = part.domains == [bad] ? [Self.failure] : []
-            #expect(checks.note(failures, of: part, at: Self.start, &events).isEmpty)
+            #expect(checks.record(failures, of: part, at: Self.start, &events).isEmpty)
         }
         #expect(checks.unsaved == [bad])
         #expect(events.contains { if case .synchronized(9, [Self.failure]) = $0 { true } else { false } })

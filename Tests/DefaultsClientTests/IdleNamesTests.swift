@@ -75,7 +75,7 @@ struct IdleNamesTests {
         state.hold(name)
         state.load(name, Latch())
         _ = state.dequeueRequests()
-        state.noteUnfollowed(name)
+        state.markUnfollowed(name)
         let snapshot = DomainSnapshot(domain: Domain(name), values: ["k": 0], cursor: cursor(1))
         for event in [StreamEvent.initial(snapshot), .bookmark(cursor(1))] { _ = state.apply(event, of: name) }
         _ = state.edit(Domain(name), ["k": 1], at: Self.time)

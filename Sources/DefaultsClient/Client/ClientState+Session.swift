@@ -54,7 +54,7 @@ extension ClientState {
     mutating func reach(_ cursor: Cursor) { self.cursor = cursor }
 
     /// Records that the values of a name's domains will arrive, but not their changes.
-    mutating func noteUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
+    mutating func markUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
 
     /// Restarts the stream of a failed conditional edit's name, if the values here don't explain the failure.
     ///
@@ -82,8 +82,8 @@ extension ClientState {
             switch record.event {
             case .change(let changeSet): apply(changeSet, of: name, &effects)
             case .unknown: mustRestart = true
-            case .damaged(let domain, let reason): note(reason, of: domain, &effects)
-            case .recovered(let domain): note(nil, of: domain, &effects)
+            case .damaged(let domain, let reason): recordDamage(reason, of: domain, &effects)
+            case .recovered(let domain): recordDamage(nil, of: domain, &effects)
             // If this process has unsaved edits, the session reports the failure.
             case .unsaved: break
             }
@@ -92,7 +92,7 @@ extension ClientState {
             if mustRestart { names[name]?.restart() }
         case .initial(let snapshot):
             _ = names[name]?.see(snapshot.domain)
-            note(snapshot.damage, of: snapshot.domain, &effects)
+            recordDamage(snapshot.damage, of: snapshot.domain, &effects)
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
             names[name]?.restart()
@@ -113,7 +113,7 @@ extension ClientState {
     }
 
     /// Records the damage of a domain's file, which is reported once; `nil` if the file isn't damaged.
-    private mutating func note(_ damage: String?, of domain: Domain, _ effects: inout ClientEffects) {
+    private mutating func recordDamage(_ damage: String?, of domain: Domain, _ effects: inout ClientEffects) {
         if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
         damages[domain] = damage
     }
@@ -130,11 +130,11 @@ extension ClientState {
             changeSet.changes.filter { replica.receive($0.key, $0.new, own: own) }.map(\.key)
         }
         if let own {
-            unsaved.noteMade(own)
+            unsaved.markMade(own)
         } else if unsaved.has(domain) {
             // Otherwise, when pending edits are resent, this process's conditional edit would be mistaken for another
             // writer's.
-            if changeSet.edit?.session == commitSession { unsaved.noteOwn(changeSet.changes, of: domain) }
+            if changeSet.edit?.session == commitSession { unsaved.recordOwn(changeSet.changes, of: domain) }
             // These keys must not be resent if the session is lost, since the other writer's change is newer.
             unsaved.overrule(changeSet.changes.map(\.key), of: domain)
         }
@@ -217,7 +217,7 @@ extension ClientState {
 
     /// Records that a conditional edit of a domain isn't saved yet; the session retries, and must save it before the
     /// process ends.
-    mutating func noteUnsaved(_ domain: Domain) { unsavedCommits.insert(domain) }
+    mutating func markUnsaved(_ domain: Domain) { unsavedCommits.insert(domain) }
 
     /// Opens the latches of callers that wait for values, since these won't arrive.
     mutating func abandonLoads() -> ClientEffects {

@@ -76,7 +76,7 @@ final class ClientThread {
                 // The agent is gone or unresponsive. Use another agent if one has started, and otherwise the files.
                 client.line.open(nil)
                 link = .none
-                note(error)
+                handle(error)
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
@@ -89,16 +89,16 @@ final class ClientThread {
     }
 
     /// Handles the error that has ended a session.
-    private func note(_ error: DefaultsError) {
-        if error.isTimeout { return noteSilence(error) }
+    private func handle(_ error: DefaultsError) {
+        if error.isTimeout { return handleSilence(error) }
         let isNews = error.code != .agentUnavailable || error.errno == nil && !barriers.isHandingOver
         if isNews { client.report(error, of: .agent) }
         // If the session failed right after it began, the next one would probably fail too.
         if lastReload + Self.freshness > .now() { attempts.postpone(until: .now() + Self.freshness) }
     }
 
-    private func noteSilence(_ error: DefaultsError) {
-        if attempts.noteSilence(at: .now()), !barriers.isHandingOver { client.report(error, of: .agent) }
+    private func handleSilence(_ error: DefaultsError) {
+        if attempts.recordSilence(at: .now()), !barriers.isHandingOver { client.report(error, of: .agent) }
     }
 
     private func serve(_ requests: ClientRequests.Batch) throws(DefaultsError) {
@@ -117,7 +117,7 @@ final class ClientThread {
         // The remaining events of a restarted stream belong to no snapshot.
         var restarted: Set<DomainName> = []
         // The greeting alone doesn't count as a response.
-        if link.agent != nil, !events.isEmpty { attempts.noteResponse() }
+        if link.agent != nil, !events.isEmpty { attempts.recordResponse() }
         for event in events {
             try handle(event, of: session, restarted: &restarted)
             yieldToFork()
@@ -240,7 +240,7 @@ final class ClientThread {
             return try AgentConnection.open(location.address.get(), for: location.directory, timeouts: timeouts)
         } catch {
             if error.isTimeout {
-                noteSilence(error)
+                handleSilence(error)
                 return nil
             }
             // An agent that is just ending counts as absent.
@@ -280,7 +280,7 @@ final class ClientThread {
                 try exclusively { () throws(DefaultsError) in try session.follow([name]) }
             }
         case .reached(let cursor): client.state.withLock { $0.reach(cursor) }
-        case .unfollowed(let name): client.state.withLock { $0.noteUnfollowed(name) }
+        case .unfollowed(let name): client.state.withLock { $0.markUnfollowed(name) }
         case .accepted(let number): client.transition { ((), $0.accept(number)) }
         case .refused(let number, let error) where error.code == .late:
             client.transition { ((), $0.compare(number)) }
@@ -296,7 +296,7 @@ final class ClientThread {
             commit.barrier.finish(error.map { [$0] } ?? [])
             // The next conditional edit must be requested.
             if !commits.isEmpty { client.requests.wake() }
-        case .unsaved(let domain): client.state.withLock { $0.noteUnsaved(domain) }
+        case .unsaved(let domain): client.state.withLock { $0.markUnsaved(domain) }
         case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
             barriers.finish(number, failures)

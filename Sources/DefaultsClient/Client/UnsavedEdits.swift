@@ -116,7 +116,7 @@ struct UnsavedEdits: Sendable {
     }
 
     /// Records that the session has made an edit, which it hasn't accepted yet.
-    mutating func noteMade(_ number: UInt64) {
+    mutating func markMade(_ number: UInt64) {
         if let index = find(number) { edits[index].isMade = true }
     }
 
@@ -159,7 +159,7 @@ struct UnsavedEdits: Sendable {
     }
 
     /// Records values set by a conditional edit of this process while edits of the same keys are pending.
-    mutating func noteOwn(_ changes: [KeyChange], of domain: Domain) {
+    mutating func recordOwn(_ changes: [KeyChange], of domain: Domain) {
         for number in numbers[domain] ?? [] {
             guard let index = find(number), !edits[index].isAccepted, !edits[index].isMade else { continue }
             for change in changes where edits[index].values[change.key] != nil {

@@ -64,7 +64,7 @@ struct AgentAttempts {
     /// Records a timeout, and postpones the next attempt, for twice as long after each timeout.
     ///
     /// - Returns: Whether to report it, which happens once until the agent responds.
-    mutating func noteSilence(at now: MonotonicTime) -> Bool {
+    mutating func recordSilence(at now: MonotonicTime) -> Bool {
         defer { silences += 1 }
         postpone(until: now + AgentTimeouts.retry.after(silences))
         return silences == 0
@@ -73,5 +73,5 @@ struct AgentAttempts {
     mutating func postpone(until time: MonotonicTime) { next = time }
 
     /// Records that the agent has responded.
-    mutating func noteResponse() { silences = 0 }
+    mutating func recordResponse() { silences = 0 }
 }

@@ -97,10 +97,10 @@ package struct UndoPlan {
         }
         nets[index].chosen.append(found)
         var taken = element.canceled.subtracting(found.overtaken)
-        for key in element.canceled.intersection(found.overtaken) { keep(key, in: index) }
+        for key in element.canceled.intersection(found.overtaken) { markKept(key, in: index) }
         for change in element.changeSet.changes {
             if found.overtaken.contains(change.key) {
-                keep(change.key, in: index)
+                markKept(change.key, in: index)
                 continue
             }
             switch change.isInEffect(nets[index].result[change.key]) {
@@ -108,7 +108,7 @@ package struct UndoPlan {
                 nets[index].result[change.key] = change.old
                 taken.insert(change.key)
             case false?: break
-            case nil: keep(change.key, in: index)
+            case nil: markKept(change.key, in: index)
             }
         }
         for key in taken { nets[index].oldest[key] = element.record.revision }
@@ -116,7 +116,7 @@ package struct UndoPlan {
     }
 
     /// Records that a change to a key stays.
-    private mutating func keep(_ key: String, in index: Int) {
+    private mutating func markKept(_ key: String, in index: Int) {
         if nets[index].kept[key] == nil {
             nets[index].kept[key] = .some(search.lastChange(of: key, in: nets[index].domain))
         }

@@ -288,7 +288,7 @@ final class AgentSession: Session {
             case .failure(let error): failures = [error]
             default: return
             }
-            try ask(saveChecks.note(failures, of: part, at: .now(), &events))
+            try ask(saveChecks.record(failures, of: part, at: .now(), &events))
             return
         }
         if let number = commits.remove(message.number) {

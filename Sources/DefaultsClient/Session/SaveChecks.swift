@@ -85,7 +85,7 @@ struct SaveChecks {
     ///   - now: The current time.
     ///   - events: The array to which resulting events are added.
     /// - Returns: More requests to send.
-    mutating func note(
+    mutating func record(
         _ failures: [DefaultsError], of part: Part, at now: MonotonicTime, _ events: inout [SessionEvent]
     ) -> [Part] {
         guard var round = rounds.removeValue(forKey: part.round) else { return [] }

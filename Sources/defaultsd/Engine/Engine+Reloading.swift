@@ -81,7 +81,7 @@ extension Engine {
             postpone(.init(isAll: true))
         }
         let changed = domains(dirty.changed)
-        for domain in changed { obstacles.noteChange(of: domain) }
+        for domain in changed { obstacles.recordChange(of: domain) }
         reloadQuickly(changed)
         // Everything else can wait until the subscribers have the changes.
         observers.withLock { $0.subscribers }?.sendNow()

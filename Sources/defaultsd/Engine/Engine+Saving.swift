@@ -106,7 +106,7 @@ extension Engine {
         of domain: Domain, policy: ObstaclePolicy, failure: DefaultsError?
     ) -> SaveAttempt {
         if let failure, policy.isReported(failure) {
-            obstacles.note(failure, of: domain, at: .now())
+            obstacles.record(failure, of: domain, at: .now())
             if !obstacles.areTooLong(of: domain, at: .now()) {
                 plan(.save(domain), in: Self.blockedPause)
                 return .blocked(failure)

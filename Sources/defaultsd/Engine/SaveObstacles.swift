@@ -22,7 +22,7 @@ struct SaveObstacles {
     private var obstacles: [Domain: Obstacle] = [:]
 
     /// Records a blocked attempt.
-    mutating func note(_ error: DefaultsError, of domain: Domain, at now: NIODeadline) {
+    mutating func record(_ error: DefaultsError, of domain: Domain, at now: NIODeadline) {
         var obstacle = obstacles[domain] ?? Obstacle(since: now)
         // An attempt that failed because of the lock didn't check the file.
         if error.code == .openForWriting { obstacle.openSince = obstacle.openSince ?? now }
@@ -30,7 +30,7 @@ struct SaveObstacles {
     }
 
     /// Records that a program has closed or replaced the file, which is then no longer considered open.
-    mutating func noteChange(of domain: Domain) {
+    mutating func recordChange(of domain: Domain) {
         obstacles[domain]?.openSince = nil
     }
 

@@ -316,7 +316,7 @@ final class Server: Service, EngineSubscribers {
             }
             frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
         }
-        batches.value.keep(frames, of: events, for: before, number, until: subscription)
+        batches.value.store(frames, of: events, for: before, number, until: subscription)
         return frames
     }
 

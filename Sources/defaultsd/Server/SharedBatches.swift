@@ -61,7 +61,7 @@ struct SharedBatches {
     }
 
     /// Retains the frames of a subscription's next events if all of these are records.
-    mutating func keep(
+    mutating func store(
         _ frames: ByteBuffer, of events: [StreamEvent], for before: Subscription, _ number: UInt64,
         until after: Subscription
     ) {

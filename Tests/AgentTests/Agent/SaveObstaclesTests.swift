@@ -22,7 +22,7 @@ struct SaveObstaclesTests {
         var obstacles = SaveObstacles()
         for milliseconds in stride(from: Int64(0), through: 990, by: 10) {
             #expect(obstacles.policy(for: domain, at: time(milliseconds)) == .report)
-            obstacles.note(open, of: domain, at: time(milliseconds))
+            obstacles.record(open, of: domain, at: time(milliseconds))
         }
         #expect(obstacles.policy(for: domain, at: time(1_000)) == .override)
         obstacles.remove(domain)
@@ -32,10 +32,10 @@ struct SaveObstaclesTests {
     @Test("A file that is closed and opened again may stay open for another second")
     func openedAgain() {
         var obstacles = SaveObstacles()
-        obstacles.note(open, of: domain, at: time(0))
-        obstacles.noteChange(of: domain)
+        obstacles.record(open, of: domain, at: time(0))
+        obstacles.recordChange(of: domain)
         #expect(obstacles.policy(for: domain, at: time(1_200)) == .report)
-        obstacles.note(open, of: domain, at: time(1_300))
+        obstacles.record(open, of: domain, at: time(1_300))
         #expect(obstacles.policy(for: domain, at: time(2_290)) == .report)
         #expect(obstacles.policy(for: domain, at: time(2_300)) == .override)
     }
@@ -45,8 +45,8 @@ struct SaveObstaclesTests {
         var obstacles = SaveObstacles()
         for milliseconds in stride(from: Int64(0), through: 4_990, by: 10) {
             #expect(obstacles.policy(for: domain, at: time(milliseconds)) == .report)
-            obstacles.noteChange(of: domain)
-            obstacles.note(open, of: domain, at: time(milliseconds))
+            obstacles.recordChange(of: domain)
+            obstacles.record(open, of: domain, at: time(milliseconds))
         }
         #expect(obstacles.policy(for: domain, at: time(5_000)) == .override)
     }
@@ -54,8 +54,8 @@ struct SaveObstaclesTests {
     @Test("A lock in the way doesn't restart the second that a file may stay open")
     func lockedMeanwhile() {
         var obstacles = SaveObstacles()
-        obstacles.note(open, of: domain, at: time(0))
-        obstacles.note(locked, of: domain, at: time(500))
+        obstacles.record(open, of: domain, at: time(0))
+        obstacles.record(locked, of: domain, at: time(500))
         #expect(obstacles.policy(for: domain, at: time(1_000)) == .override)
     }
 
@@ -65,7 +65,7 @@ struct SaveObstaclesTests {
         let errors = [locked, open]
         for second in 0..<10 {
             #expect(!obstacles.areTooLong(of: domain, at: time(Int64(second) * 1_000)))
-            obstacles.note(errors[kinds[second % kinds.count]], of: domain, at: time(Int64(second) * 1_000))
+            obstacles.record(errors[kinds[second % kinds.count]], of: domain, at: time(Int64(second) * 1_000))
         }
         #expect(obstacles.areTooLong(of: domain, at: time(10_000)))
     }
