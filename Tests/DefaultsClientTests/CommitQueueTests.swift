@@ -1,0 +1,49 @@
+import DefaultsCore
+import PropertyList
+import Testing
+
+@testable import DefaultsClient
+
+@Suite("Queue of conditional edits")
+struct CommitQueueTests {
+    private static func commit() throws -> Commit {
+        Commit(domain: Domain(try DomainName("a.b")), values: ["k": .some(2)], expected: ["k": .some(1)])
+    }
+
+    @Test("Conditional edits are sent one at a time, and one whose condition fails here isn't sent")
+    func conditionalEdits() throws {
+        var queue = CommitQueue()
+        let commits = try (0..<3).map { _ in try Self.commit() }
+        queue.add(commits)
+        let first = try #require(queue.begin(in: nil) { $0.barrier !== commits[0].barrier })
+        #expect(first.commit.barrier === commits[1].barrier && first.number == 1)
+        #expect(commits[0].barrier.wait()?.first?.code == .changed)
+        #expect(queue.begin(in: nil) { _ in true } == nil)
+        #expect(queue.finish().barrier === commits[1].barrier)
+        let second = try #require(queue.begin(in: nil) { _ in true })
+        #expect(second.commit.barrier === commits[2].barrier && second.number == 2)
+        queue.abandon()
+        #expect(queue.isEmpty)
+        #expect(commits[2].barrier.wait()?.first?.code == .agentUnavailable)
+    }
+
+    @Test("A conditional edit under way is sent again only to an agent with the same log")
+    func resumedEdit() throws {
+        let (log, other) = (Epoch(value: 1), Epoch(value: 2))
+        var queue = CommitQueue()
+        #expect(queue.resume(in: log) == nil)
+        let commit = try Self.commit()
+        queue.add([commit])
+        #expect(queue.begin(in: log) { _ in true }?.number == 1)
+        #expect(queue.resume(in: log)?.number == 1)
+        #expect(queue.resume(in: other) == nil)
+        #expect(queue.isEmpty)
+        #expect(commit.barrier.wait()?.first?.code == .agentUnavailable)
+        // Without an agent there is no log that could show the outcome.
+        let next = try Self.commit()
+        queue.add([next])
+        #expect(queue.begin(in: nil) { _ in true }?.number == 2)
+        #expect(queue.resume(in: nil) == nil)
+        #expect(next.barrier.wait()?.first?.code == .agentUnavailable)
+    }
+}
