@@ -24,7 +24,7 @@ extension Engine {
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
         let names = domains.flatMap { $0.isEmpty ? nil : Set($0.map(\.name)) }
         // This runs as soon as the save below has begun and the loop would be idle.
-        let drain = wantDrain()
+        let drain = reloads.wantDrain()
         let draining = Task(executorPreference: executor) { await self.drain(number: drain) }
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
         await draining.value

@@ -21,22 +21,12 @@ extension Engine {
     /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.
     ///
     /// One drain serves all who have asked for one before it begins.
-    func drain() async { await drain(number: wantDrain()) }
-
-    /// Returns the number of a drain to be made.
-    func wantDrain() -> Int {
-        drains.wanted += 1
-        return drains.wanted
-    }
+    func drain() async { await drain(number: reloads.wantDrain()) }
 
     /// Makes a drain unless another has begun since it was asked for; on a slow file system, waits for it.
     func drain(number: Int) async {
-        if !isSlow, drains.begun >= number { return }
-        drains.begun = drains.wanted
-        let reading =
-            isSlow
-            ? await onDisk { [watcher] _ in WatcherReading(of: watcher, checkingPaths: true) }
-            : WatcherReading(of: watcher, checkingPaths: true)
+        guard reloads.beginDrain(number, evenAgain: isSlow) else { return }
+        let reading = await withWatcher { WatcherReading(of: $0, checkingPaths: true) }
         reload(reading)
         // Otherwise, this has just been done.
         if reading.dirty.isEmpty { checkClaims() }
@@ -59,19 +49,14 @@ extension Engine {
     /// Reloads all files.
     func rescan() {
         start { engine in
-            let watcher = engine.watcher
-            if engine.isSlow {
-                await engine.onDisk { _ in watcher.withLock { $0.requestRescan() } }
-            } else {
-                watcher.withLock { $0.requestRescan() }
-            }
+            await engine.withWatcher { watcher in watcher.withLock { $0.requestRescan() } }
             await engine.drain()
         }
     }
 
     /// Reloads the files that the watcher has reported.
     private func reload(_ reading: WatcherReading) {
-        mayHoldEvents = false
+        events.mayBeUnread = false
         report(reading.status)
         planNextRead(reading)
         let dirty = reading.dirty
@@ -111,8 +96,8 @@ extension Engine {
     ///
     /// The first mode is part of the message which says that the agent is ready.
     private func report(_ status: WatcherStatus) {
-        defer { watch = status }
-        guard status.mode != watch.mode else { return }
+        defer { events.status = status }
+        guard status.mode != events.status.mode else { return }
         switch status.mode {
         case .polling: log.logger.warning("\(store.directory.path) is now watched by \(status.mode)")
         case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(status.mode)")
@@ -166,29 +151,22 @@ extension Engine {
     private func reloadQuickly(_ domains: Set<Domain>) {
         if isSlow || domains.count > Self.maximumQuickReloads { return postpone(.init(domains: domains)) }
         let outcome = store.reloadWithoutWaiting(domains)
-        busyFiles.formUnion(outcome.busy)
+        reloads.addBusy(outcome.busy)
         if !outcome.postponed.isEmpty { postpone(.init(domains: outcome.postponed)) }
         revisit(outcome)
     }
 
     /// Reloads files that were in use when they changed, now that a thread may be done with them.
     func reloadBusyFiles() {
-        if busyFiles.isEmpty { return }
-        let domains = busyFiles
-        busyFiles = []
-        reloadQuickly(domains)
+        let domains = reloads.dequeueBusy()
+        if !domains.isEmpty { reloadQuickly(domains) }
     }
 
     /// Has files read by the disk's thread.
     ///
     /// However often files change while that thread waits for the disk, they are read only once afterwards.
     func postpone(_ new: PostponedReloads) {
-        let isQueued = postponed.withLock { postponed in
-            defer { postponed = postponed?.union(new) ?? new }
-            return postponed != nil
-        }
-        if isQueued { return reloads.widenLatestPostponed(by: new.names) }
-        let number = reloads.beginPostponed(new.names)
+        guard let number = reloads.postpone(new) else { return }
         start { engine in
             await engine.reloadPostponed()
             engine.reloads.end(number)
@@ -196,7 +174,7 @@ extension Engine {
     }
 
     private func reloadPostponed() async {
-        let done = await onDisk { [postponed, watcher] store in
+        let done = await onDisk { [postponed = reloads.postponed, watcher] store in
             let due = postponed.withLock { postponed in
                 defer { postponed = nil }
                 return postponed
@@ -235,15 +213,11 @@ extension Engine {
     ///
     /// - Parameter names: The names of the domains whose reloads are waited for; `nil` for all.
     func finishReloads(of names: Set<DomainName>? = nil) async {
-        func isAwaited(_ domain: Domain) -> Bool { names?.contains(domain.name) ?? true }
         // Usually, a save is using the file. The disk's thread may be reading another file for long.
-        if names != nil, busyFiles.contains(where: isAwaited) { await onDiskSaving { _ in } }
-        let busy = busyFiles.filter(isAwaited)
-        if !busy.isEmpty {
-            // The loop might find them in use again and again.
-            postpone(.init(domains: busy))
-            busyFiles.subtract(busy)
-        }
+        if names != nil, reloads.hasBusy(of: names) { await onDiskSaving { _ in } }
+        let busy = reloads.dequeueBusy(of: names)
+        // The loop might find them in use again and again.
+        if !busy.isEmpty { postpone(.init(domains: busy)) }
         let latest = reloads.latest
         // The disk's thread does jobs in order.
         while reloads.has(upTo: latest, of: names) { await onDisk { _ in } }
@@ -272,25 +246,6 @@ struct WatcherReading {
     }
 }
 
-/// The reads that the disk's thread is asked for.
-struct PostponedReloads {
-    /// The domains whose files should be read.
-    var domains: Set<Domain> = []
-    /// Whether all files should be read.
-    var isAll = false
-    /// Whether the watcher's events should be read.
-    var readsEvents = false
-
-    /// The names of the domains that may change; `nil` if all may.
-    var names: Set<DomainName>? { isAll || readsEvents ? nil : Set(domains.map(\.name)) }
-
-    func union(_ other: Self) -> Self {
-        Self(
-            domains: domains.union(other.domains), isAll: isAll || other.isAll,
-            readsEvents: readsEvents || other.readsEvents)
-    }
-}
-
 /// The outcomes of postponed reloads.
 private struct DoneReloads {
     var named = Store.ReloadOutcome.none
@@ -300,47 +255,4 @@ private struct DoneReloads {
     var isSlow: Bool?
     /// The watcher's events, if they were asked for.
     var reading: WatcherReading?
-}
-
-/// The reloads that have begun and not ended, with the names of their domains.
-struct RunningReloads {
-    /// The names by the reload's number; `nil` if the reload may change all domains.
-    private var names: [Int: Set<DomainName>?] = [:]
-    private var last = 0
-    private var lastPostponed = 0
-
-    /// Returns the number of a reload that begins.
-    mutating func begin(_ names: Set<DomainName>?) -> Int {
-        last += 1
-        self.names[last] = .some(names)
-        return last
-    }
-
-    /// Returns the number of a postponed reload that begins.
-    mutating func beginPostponed(_ names: Set<DomainName>?) -> Int {
-        lastPostponed = begin(names)
-        return lastPostponed
-    }
-
-    /// Adds names to the postponed reload that began last.
-    mutating func widenLatestPostponed(by new: Set<DomainName>?) {
-        guard let old = names[lastPostponed] else { return }
-        names[lastPostponed] = .some(new.flatMap { old?.union($0) })
-    }
-
-    /// Removes a reload that has ended.
-    mutating func end(_ number: Int) { names[number] = nil }
-
-    /// The number of the reload that began last.
-    var latest: Int { last }
-
-    /// Returns whether a reload up to a number is running that may change a domain with one of some names, or any
-    /// domain if `nil`.
-    func has(upTo number: Int, of wanted: Set<DomainName>?) -> Bool {
-        names.contains { reload, names in
-            guard reload <= number else { return false }
-            guard let wanted, let names else { return true }
-            return !names.isDisjoint(with: wanted)
-        }
-    }
 }

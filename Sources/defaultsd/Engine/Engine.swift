@@ -1,4 +1,3 @@
-import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Linux
@@ -21,13 +20,8 @@ actor Engine: Service {
     let store: Store
     /// The watcher, which the loop uses, or the disk's thread if a watched directory is on a slow file system.
     let watcher: ForkSafeMutex<DirectoryWatcher>
-    /// The reading of the signals that say that the watcher has events.
-    private var eventSignals: SignalReader?
-    /// Whether events were left unread for a while and haven't been read since.
-    var mayHoldEvents = false
-    /// The watcher's status after it was last read.
-    var watch: WatcherStatus
-    let eventLoop: any EventLoop
+    /// The reading of the watcher's events.
+    var events: WatcherEvents
     /// The executor that runs tasks on the event loop.
     let executor: EventLoopExecutor
     /// The thread that saves, so that no edit waits while many files, or slow ones, are read.
@@ -36,16 +30,10 @@ actor Engine: Service {
     private let disk: DiskThread
     /// Whether a watched directory is on a slow file system, so that only `disk` may read files.
     var isSlow = false
-    /// The reloads that have begun and not ended; barriers wait for them.
-    var reloads = RunningReloads()
+    /// The reloads under way, which barriers wait for, and those to be made.
+    var reloads = Reloads()
     /// The save that was asked for last, which later requests may share.
     var lastSave: (job: SaveJob, task: Task<[Domain: SaveAttempt], Never>)?
-    /// The numbers of the last drain that was asked for, and of the last one that has begun.
-    var drains: (wanted: Int, begun: Int) = (0, 0)
-    /// The files that have changed while another thread was using them.
-    var busyFiles: Set<Domain> = []
-    /// The files that the disk's thread will read next; `nil` if no such job is queued.
-    let postponed = ForkSafeMutex<PostponedReloads?>(nil)
     let log: AgentLog
     private(set) var settings: AgentSettings
     /// The planned work.
@@ -59,28 +47,21 @@ actor Engine: Service {
     let delayedSaves = ForkSafeMutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
-    /// The time at which the change log file was last started.
-    private var logBegunAt = NIODeadline.now()
     /// The problems of the directories, the settings and the archive that have been logged.
     var loggedProblems = LoggedProblems()
     /// The reason why the agent can't restart yet as the installed version.
     var restartProblem: DefaultsError?
-    /// The state of the thread that maintains the history.
-    private var maintenance = Maintenance.idle
+    /// The maintenance of the journal.
+    var maintenance = JournalMaintenance()
     /// The parts of the agent that the engine notifies; set before the first event is read.
     let observers = ForkSafeMutex(Observers())
-
-    private enum Maintenance {
-        case idle
-        /// The thread is running; `again` says whether the history must be maintained once more afterwards.
-        case running(again: Bool)
-    }
 
     struct Observers {
         var subscribers: (any EngineSubscribers)?
         var claimChecks: (any EngineClaimChecks)?
     }
 
+    nonisolated var eventLoop: any EventLoop { executor.eventLoop }
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
     init(
@@ -91,10 +72,9 @@ actor Engine: Service {
         loggedProblems.mark(problems, of: .settings)
         self.store = store
         self.watcher = watcher
-        watch = watcher.withLock(\.status)
+        events = WatcherEvents(status: watcher.withLock(\.status))
         self.settings = settings
         self.log = log
-        self.eventLoop = eventLoop
         self.disk = disk
         executor = EventLoopExecutor(eventLoop)
     }
@@ -125,7 +105,7 @@ actor Engine: Service {
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
         }
-        eventSignals = try await signals.read(on: eventLoop) { _ in
+        events.signals = try await signals.read(on: eventLoop) { _ in
             self.assumeIsolated { $0.readEvents() }
             return true
         }
@@ -163,6 +143,13 @@ actor Engine: Service {
         return value
     }
 
+    /// Runs a closure that uses the watcher: where it may wait for the disk, if that takes long, and otherwise here.
+    func withWatcher<Value: Sendable>(
+        _ body: @escaping @Sendable (ForkSafeMutex<DirectoryWatcher>) -> Value
+    ) async -> Value {
+        isSlow ? await onDisk { [watcher] _ in body(watcher) } : body(watcher)
+    }
+
     /// Runs a closure that saves, where it may wait for the disk, after all earlier ones.
     ///
     /// Each step of a save is an event for the watcher, which would wake the loop each time, often on the processor on
@@ -170,13 +157,13 @@ actor Engine: Service {
     /// the report of a change in another file by as much.
     func onDiskSaving<Value: Sendable>(_ body: @escaping @Sendable (Store) -> Value) async -> Value {
         // Saves may follow each other without a pause.
-        if mayHoldEvents { readEvents() }
-        mayHoldEvents = true
-        eventSignals?.pause()
-        let limit = eventLoop.scheduleTask(in: Self.pause) { self.assumeIsolated { $0.eventSignals?.resume() } }
+        if events.mayBeUnread { readEvents() }
+        events.mayBeUnread = true
+        events.signals?.pause()
+        let limit = eventLoop.scheduleTask(in: Self.pause) { self.assumeIsolated { $0.events.signals?.resume() } }
         let value = await run(body, on: savingThread)
         limit.cancel()
-        eventSignals?.resume()
+        events.signals?.resume()
         return value
     }
 
@@ -235,36 +222,6 @@ actor Engine: Service {
         let age = Duration.nanoseconds(Self.displacedAge.nanoseconds)
         while await onDiskSaving({ $0.releaseSomeDisplaced(olderThan: age) }) {}
         return await onDiskSaving { $0.examineDisplaced(olderThan: age) }
-    }
-
-    /// Maintains the files with the history on a separate thread, because it may take a few seconds.
-    private func maintainJournal() {
-        if case .running = maintenance {
-            maintenance = .running(again: true)
-            return
-        }
-        let (store, settings, eventLoop) = (store, settings, eventLoop)
-        let wasLost = store.journal?.problem != nil
-        let isStarted = DetachedThread.start {
-            store.maintainJournal(settings.history)
-            // Thinning an archive takes several times its size.
-            linux_release_freed_memory()
-            eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
-        }
-        if isStarted { maintenance = .running(again: false) } else { fail(.maintainJournal) }
-    }
-
-    private func finishMaintenance(wasLost: Bool) {
-        let isDone = if case .running(again: true) = maintenance { false } else { true }
-        maintenance = .idle
-        if store.journal?.needsMaintenance == true {
-            fail(.maintainJournal)
-        } else if wasLost {
-            logBegunAt = .now()
-            log.logger.notice("The change log is saved to its file again.")
-        }
-        loggedProblems.log([store.journal?.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
-        if !isDone { maintainJournal() }
     }
 
     // MARK: Settings
@@ -340,7 +297,8 @@ extension Engine: StoreObserver {
         log.logger.warning("\(error)")
         onLoop { engine in
             // On an almost full disk, the log may repeatedly be written for a while, and then fail again.
-            if NIODeadline.now() - engine.logBegunAt > .minutes(1) { engine.schedule.succeed(.maintainJournal) }
+            let age = NIODeadline.now() - engine.maintenance.logBegunAt
+            if age > .minutes(1) { engine.schedule.succeed(.maintainJournal) }
             engine.fail(.maintainJournal)
         }
     }

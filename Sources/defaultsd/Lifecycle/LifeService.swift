@@ -121,7 +121,7 @@ struct ReadyService: Service {
     let life: LifeService
 
     func run() async throws {
-        let mode = await engine.watch.mode
+        let mode = await engine.events.status.mode
         log.logger.notice(
             "ready: watching \(directory.path) by \(mode), listening on \(address.socketPath)")
         serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")

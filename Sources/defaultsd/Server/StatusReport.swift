@@ -8,7 +8,7 @@ enum StatusReport {
     /// Returns the report's fields; called on the server's event loop.
     static func fields(of server: Server) -> DomainValues {
         let store = server.store
-        let watch = server.engine.assumeIsolated { $0.watch }
+        let watch = server.engine.assumeIsolated { $0.events.status }
         let cursor = store.cursor
         return store.system.fields.merging([
             "pid": .integer(Int64(AppIdentity.current.pid)),

@@ -1,0 +1,67 @@
+import CLinux
+import DefaultsCore
+import Linux
+import Logging
+import NIOCore
+
+/// The maintenance of the journal, by one thread at a time.
+extension Engine {
+    /// Maintains the files with the history on a separate thread, because it may take a few seconds.
+    func maintainJournal() {
+        guard maintenance.begin() else { return }
+        let (store, settings, eventLoop) = (store, settings, eventLoop)
+        let wasLost = store.journal?.problem != nil
+        let isStarted = DetachedThread.start {
+            store.maintainJournal(settings.history)
+            // Thinning an archive takes several times its size.
+            linux_release_freed_memory()
+            eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
+        }
+        if isStarted { return }
+        _ = maintenance.finish()
+        fail(.maintainJournal)
+    }
+
+    private func finishMaintenance(wasLost: Bool) {
+        let isWantedAgain = maintenance.finish()
+        if store.journal?.needsMaintenance == true {
+            fail(.maintainJournal)
+        } else if wasLost {
+            maintenance.logBegunAt = .now()
+            log.logger.notice("The change log is saved to its file again.")
+        }
+        loggedProblems.log([store.journal?.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
+        if isWantedAgain { maintainJournal() }
+    }
+}
+
+/// The state of the journal's maintenance.
+struct JournalMaintenance {
+    private enum Phase {
+        case idle
+        /// The thread is running; `again` says whether the journal must be maintained once more afterwards.
+        case running(again: Bool)
+    }
+
+    private var phase = Phase.idle
+    /// The time at which the change log file was last started.
+    var logBegunAt = NIODeadline.now()
+
+    /// Begins the maintenance; if it is running, it is wanted once more afterwards.
+    ///
+    /// - Returns: Whether it begins now.
+    mutating func begin() -> Bool {
+        if case .running = phase {
+            phase = .running(again: true)
+            return false
+        }
+        phase = .running(again: false)
+        return true
+    }
+
+    /// Records the end; returns whether the maintenance is wanted once more.
+    mutating func finish() -> Bool {
+        defer { phase = .idle }
+        return if case .running(again: true) = phase { true } else { false }
+    }
+}
