@@ -29,7 +29,7 @@ struct DirectoryPermissions: Hashable, Sendable {
 
 /// A directory, or a file, that stays open for the lifetime of this value.
 struct OpenPath: ~Copyable {
-    let descriptor: Int32
+    private let file: FileDescriptor
     let identity: DirectoryIdentity
 
     /// Opens a directory, following links.
@@ -39,31 +39,26 @@ struct OpenPath: ~Copyable {
     ///
     /// - Throws: The error number.
     init(_ path: String) throws(SystemCall.Failure) {
-        try self.init(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+        try self.init(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
     }
 
     /// Opens a file, not following links, only for watching it.
     ///
     /// - Throws: The error number.
     init(file path: String) throws(SystemCall.Failure) {
-        try self.init(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        try self.init(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }
 
     private init(_ path: String, _ flags: Int32) throws(SystemCall.Failure) {
-        let descriptor = open(path, flags)
-        guard descriptor >= 0 else { throw SystemCall.Failure(number: errno) }
-        var information = stat()
-        guard fstat(descriptor, &information) == 0 else {
-            let code = errno
-            close(descriptor)
-            throw SystemCall.Failure(number: code)
-        }
-        self.descriptor = descriptor
-        self.identity = DirectoryIdentity(
-            device: UInt64(information.st_dev), inode: UInt64(information.st_ino), mount: linux_mount_id(descriptor))
+        let file = try FileDescriptor(opening: path, flags)
+        let status = try file.status()
+        identity = DirectoryIdentity(
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), mount: linux_mount_id(file.number))
+        self.file = file
     }
 
-    deinit { close(descriptor) }
+    /// The directory's descriptor, which stays open for the lifetime of this value.
+    var descriptor: Int32 { file.number }
 
     /// The magic number of the file system.
     var fileSystem: Int64 { linux_file_system_type(descriptor) }

@@ -41,7 +41,7 @@ struct FileSignature: Equatable {
             throw SystemCall.Failure(number: errno)
         }
         entry = Stamp(information)
-        isLink = information.st_mode & S_IFMT == S_IFLNK
+        isLink = information.isLink
         if isLink, fstatat(directory, name, &information, 0) == 0 { target = Stamp(information) }
         let stamp = target ?? entry
         isFresh = FileClock.mayRepeat(modified: stamp.modified, changed: stamp.changed, now: nanoseconds(now))

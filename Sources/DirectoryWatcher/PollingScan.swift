@@ -31,8 +31,7 @@ struct PollingScan: Equatable {
     ) throws(SystemCall.Failure) {
         let listing = try DirectoryListing(path, below: parent)
         let descriptor = listing.descriptor
-        var information = stat()
-        if fstat(descriptor, &information) == 0 { permissions[path] = DirectoryPermissions(information) }
+        if let status = try? FileStatus(ofDescriptor: descriptor) { permissions[path] = DirectoryPermissions(status) }
         while let entry = try listing.next() {
             guard let name = entry.name, isRelevant(prefix + name) else { continue }
             signatures[prefix + name] = try? FileSignature(name, in: descriptor)

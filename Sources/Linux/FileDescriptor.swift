@@ -29,9 +29,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Returns whether a path leads to the file, and its last component isn't a symbolic link.
     package func isNamed(_ path: String) -> Bool {
-        var (own, named) = (Glibc.stat(), Glibc.stat())
-        return fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
-            && own.st_dev == named.st_dev
+        guard let own = try? status(), let named = try? FileStatus(at: path, followsLinks: false) else { return false }
+        return own.isSame(as: named)
     }
 
     /// Whether this is a directory that has been removed, instead of moved, or unmounted with its file system.
@@ -47,11 +46,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// Returns the file's status, from `fstat`.
-    package func status() throws(SystemCall.Failure) -> stat {
-        var status = stat()
-        try SystemCall.run { fstat(number, &status) }
-        return status
-    }
+    package func status() throws(SystemCall.Failure) -> FileStatus { try FileStatus(ofDescriptor: number) }
 
     /// Reads a number of bytes from the file's position; fewer only at the end of the file.
     package func read(upTo count: Int) throws(SystemCall.Failure) -> [UInt8] {

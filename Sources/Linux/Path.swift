@@ -39,13 +39,17 @@ package enum Path {
         path.utf8.split(separator: separator).map { String(Substring($0)) }
     }
 
+    /// Returns whether a path leads to a regular file that this user may execute.
+    package static func isProgram(_ path: String) -> Bool {
+        (try? FileStatus(at: path))?.isRegular == true && access(path, X_OK) == 0
+    }
+
     // MARK: Numbered files
 
     /// Returns the first unused path that consists of a prefix and a number from 1 on.
     package static func unused(_ prefix: String) -> String {
-        var status = stat()
         var number = 1
-        while lstat("\(prefix)\(number)", &status) == 0 { number += 1 }
+        while (try? FileStatus(at: "\(prefix)\(number)", followsLinks: false)) != nil { number += 1 }
         return "\(prefix)\(number)"
     }
 

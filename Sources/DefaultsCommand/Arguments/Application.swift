@@ -82,10 +82,6 @@ struct Application {
         let candidates =
             Path.hasSeparator(name)
             ? [name] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
-        let isThere = candidates.contains { path in
-            var status = stat()
-            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
-        }
-        return isThere ? Path.lastName(of: name) : nil
+        return candidates.contains(where: Path.isProgram) ? Path.lastName(of: name) : nil
     }
 }

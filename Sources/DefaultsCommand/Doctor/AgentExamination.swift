@@ -121,11 +121,10 @@ struct AgentExamination {
     /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
     private func leftovers(_ directory: PreferencesDirectory, at path: String, start: String) -> [Finding] {
         var findings: [Finding] = []
-        var status = stat()
         let remedy = "No action is needed: the next agent replaces it. To start one, run `\(start)`."
-        if lstat(path, &status) == 0 {
+        if let status = try? FileStatus(at: path, followsLinks: false) {
             findings.append(
-                status.st_mode & S_IFMT == S_IFSOCK
+                status.isSocket
                     ? Finding(
                         .note, id: "socket-stale",
                         "No program is listening on the socket \(path), which was left by an agent that was killed.",

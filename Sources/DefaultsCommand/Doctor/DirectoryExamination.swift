@@ -60,7 +60,7 @@ struct DirectoryExamination {
             directoryFindings.append(
                 Finding(.problem, id: "directory-unusable", problem, remedy: remedy, path: path))
         }
-        if status.st_uid != geteuid() {
+        if !status.isOwn {
             directoryFindings.append(
                 Finding(
                     .problem, id: "directory-foreign",
@@ -79,9 +79,8 @@ struct DirectoryExamination {
     }
 
     private mutating func examine(file: String) {
-        var status = stat()
         // A link that leads nowhere is reported with the damaged domains.
-        guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        guard let status = try? FileStatus(at: file), status.isRegular else { return }
         if faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) != 0 {
             unreadable.append(file)
         } else if status.st_uid != owner {

@@ -21,10 +21,9 @@ enum DamagedDomain {
     /// Returns the remedy for a file that may not be read, which depends on its owner.
     private static func unreadable(_ path: String, isOwn: Bool) -> String {
         let file = path.quotedForShell
-        var status = stat()
-        guard stat(path, &status) == 0 else { return "Make \(Path.directory(of: path)) readable." }
+        guard let status = try? FileStatus(at: path) else { return "Make \(Path.directory(of: path)) readable." }
         if !isOwn { return "Run `sudo chmod o+r \(file)`." }
-        return status.st_uid == geteuid() ? "Run `chmod u+r \(file)`." : "Run `sudo chown \(geteuid()) \(file)`."
+        return status.isOwn ? "Run `chmod u+r \(file)`." : "Run `sudo chown \(geteuid()) \(file)`."
     }
 }
 
@@ -81,8 +80,7 @@ enum SystemExamination {
 
     /// Returns the reason why files in the managed directory would be ignored, even if there are none yet.
     private static func managed(_ path: String?) -> [Finding] {
-        var status = stat()
-        guard let path, stat(path, &status) == 0 else { return [] }
+        guard let path, let status = try? FileStatus(at: path) else { return [] }
         let start = "Files in the managed directory \(path) are ignored, because"
         if status.st_uid != 0 {
             return [

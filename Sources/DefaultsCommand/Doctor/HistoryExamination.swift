@@ -30,8 +30,9 @@ struct HistoryExamination {
     /// examined anyway.
     private var space: [Finding] {
         let path = Path.directory(of: files.log)
-        var (own, other) = (stat(), stat())
-        guard stat(path, &own) == 0, stat(preferences, &other) == 0, own.st_dev != other.st_dev else { return [] }
+        guard let own = try? FileStatus(at: path), let other = try? FileStatus(at: preferences),
+            own.st_dev != other.st_dev
+        else { return [] }
         return FreeSpace(path)?.findings(path) ?? []
     }
 }

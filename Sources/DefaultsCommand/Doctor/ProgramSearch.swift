@@ -31,31 +31,17 @@ struct ProgramSearch {
     init(_ environment: Environment) {
         let command = AppIdentity.current.executable
         let directories = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        var seen: Set<FileNumber> = []
+        let own = try? FileStatus(at: "/proc/self/exe")
+        var seen: [FileStatus] = []
         let commands = directories.map { "\($0)/defaults" }.compactMap { path -> Command? in
-            guard Self.isProgram(path), let number = FileNumber(path), seen.insert(number).inserted else { return nil }
-            let isOwn = number == FileNumber("/proc/self/exe")
+            guard Path.isProgram(path), let status = try? FileStatus(at: path), !seen.contains(where: status.isSame)
+            else { return nil }
+            seen.append(status)
+            let isOwn = own.map(status.isSame) ?? false
             return Command(path: path, kind: isOwn ? .own : Self.isGNUstep(path) ? .gnustep : .other)
         }
         let agents = ([Path.directory(of: command)] + directories).map { "\($0)/defaultsd" }
-        self.init(command: command, commands: commands, agent: agents.first(where: Self.isProgram))
-    }
-
-    /// The identity of a file, which all its links share.
-    private struct FileNumber: Hashable {
-        let device: dev_t
-        let number: ino_t
-
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            (device, number) = (status.st_dev, status.st_ino)
-        }
-    }
-
-    private static func isProgram(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+        self.init(command: command, commands: commands, agent: agents.first(where: Path.isProgram))
     }
 
     /// Returns whether a program is linked with GNUstep's library.

@@ -70,9 +70,8 @@ struct RunningAgent {
         guard let listing = try? DirectoryListing("/proc") else { return [] }
         var agents: [RunningAgent] = []
         while let entry = try? listing.next() {
-            var status = stat()
-            guard let pid = entry.name.flatMap({ Int32($0) }), stat("/proc/\(pid)", &status) == 0,
-                status.st_uid == geteuid(), let agent = RunningAgent(pid: pid),
+            guard let pid = entry.name.flatMap({ Int32($0) }), let status = try? FileStatus(at: "/proc/\(pid)"),
+                status.isOwn, let agent = RunningAgent(pid: pid),
                 Path.lastName(of: agent.program) == "defaultsd"
             else { continue }
             agents.append(agent)
@@ -103,9 +102,8 @@ struct RunningAgent {
     /// if it is unknown.
     var location: (directory: PreferencesDirectory?, socketPath: String?) {
         // In a container, the same paths lead to other files.
-        var (own, other) = (stat(), stat())
-        guard stat("/", &own) == 0, stat("/proc/\(pid)/root/", &other) == 0, own.st_dev == other.st_dev,
-            own.st_ino == other.st_ino
+        guard let own = try? FileStatus(at: "/"), let other = try? FileStatus(at: "/proc/\(pid)/root/"),
+            own.isSame(as: other)
         else { return (nil, nil) }
         let target = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         func absolute(_ path: String) -> String { Path.isAbsolute(path) ? path : "\(target ?? "")/\(path)" }

@@ -112,10 +112,10 @@ enum RuntimeDirectory: Equatable {
         var status = stat()
         if stat(path, &status) != 0, errno == ENOENT {
             self = .missing(path)
-        } else if status.st_mode & S_IFMT != S_IFDIR || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 {
+        } else if !status.isDirectory || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 {
             self = .unusable(path)
         } else {
-            self = status.st_uid == geteuid() ? .usable : .foreign(path, owner: status.st_uid)
+            self = status.isOwn ? .usable : .foreign(path, owner: status.st_uid)
         }
     }
 

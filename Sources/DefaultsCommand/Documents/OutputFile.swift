@@ -47,22 +47,25 @@ enum OutputFile {
         case .descriptor(let number): return number == STDOUT_FILENO
         case .foreign: return false
         case .file(let path):
-            var (status, output) = (stat(), stat())
-            return stat(path.cString, &status) == 0 && fstat(STDOUT_FILENO, &output) == 0
-                && (status.st_dev, status.st_ino) == (output.st_dev, output.st_ino)
+            guard let status = try? FileStatus(at: path.cString),
+                let output = try? FileStatus(ofDescriptor: STDOUT_FILENO)
+            else { return false }
+            return status.isSame(as: output)
         }
     }
 
     private static func write(
         _ bytes: [UInt8], toFile path: FilePath, from source: FilePath?
     ) throws(SystemCall.Failure) {
-        var status = stat()
-        guard stat(path.cString, &status) == 0 else {
-            guard errno == ENOENT else { throw SystemCall.Failure(number: errno) }
-            let isThere = source.map { !$0.isStandard && stat($0.cString, &status) == 0 } ?? false
-            return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 & ~mask() : 0o600, of: nil)
+        let status: FileStatus
+        do throws(SystemCall.Failure) {
+            status = try FileStatus(at: path.cString)
+        } catch {
+            guard error.number == ENOENT else { throw error }
+            let found = source.flatMap { $0.isStandard ? nil : try? FileStatus(at: $0.cString) }
+            return try replace(path, bytes, mode: found.map { $0.st_mode & 0o666 & ~mask() } ?? 0o600, of: nil)
         }
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard status.isRegular else {
             return try FileDescriptor(opening: path.cString, O_WRONLY | O_NOCTTY).write(bytes)
         }
         try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
@@ -82,8 +85,7 @@ enum OutputFile {
     private static func keep(_ owner: (user: uid_t, group: gid_t)?, of file: Int32) -> Bool {
         guard let owner else { return true }
         if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }
-        var status = stat()
-        return fstat(file, &status) == 0 && status.st_gid == owner.group
+        return (try? FileStatus(ofDescriptor: file))?.st_gid == owner.group
     }
 
     private static func replace(

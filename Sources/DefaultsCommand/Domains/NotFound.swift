@@ -19,8 +19,7 @@ enum NotFound {
                 return Failure("\(path) can't be read: \(SystemCall.message(EACCES))\(consequence).", .inputOutput)
             }
             let other = String(path.dropLast(".plist".count))
-            var status = stat()
-            if access(path, F_OK) != 0, stat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            if access(path, F_OK) != 0, (try? FileStatus(at: other))?.isRegular == true {
                 return Failure(
                     "\(location.subject) does not exist\(consequence). To read \(other), use `defaults convert` or "
                         + "`defaults import`.", .notFound)

@@ -103,7 +103,6 @@ enum FileCandidates {
     }
 
     private static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        (try? FileStatus(at: path))?.isDirectory == true
     }
 }

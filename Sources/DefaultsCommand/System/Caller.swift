@@ -88,8 +88,7 @@ private struct RunningProcess {
         let directory = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         let relative = argument.hasPrefix("./") ? String(argument.dropFirst(2)) : argument
         let path = Path.isAbsolute(argument) ? argument : "\(directory ?? "")/\(relative)"
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return path }
+        if (try? FileStatus(at: path))?.isRegular == true { return path }
         return argument == arguments.first ? argument : nil
     }
 }

@@ -60,9 +60,8 @@ struct CursorFile {
             }
             let number = name.utf8.dropFirst(start.utf8.count).dropLast(Self.suffix.utf8.count)
             let path = "\(directory.path)/\(name)"
-            var status = stat()
-            guard !number.isEmpty, UInt64(String(Substring(number)), radix: 16) != nil, lstat(path, &status) == 0,
-                status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            guard !number.isEmpty, UInt64(String(Substring(number)), radix: 16) != nil,
+                let status = try? FileStatus(at: path, followsLinks: false), status.isRegular, status.isOwn,
                 status.st_mtim.tv_sec + Self.leftoverAge < time(nil)
             else { continue }
             unlink(path)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 import Glibc
+import Linux
 import PropertyList
 
 /// `defaults export domain file`.
@@ -42,13 +43,11 @@ struct Export: ParsableCommand {
     private func isOwnFile(of open: OpenDomain) throws -> Bool {
         if path.isStandard { return false }
         let own = FilePath(try open.choice.directory(of: open.location).path(of: open.domain))
-        var (output, file) = (stat(), stat())
-        if stat(path.cString, &output) == 0, stat(own.cString, &file) == 0 {
-            return (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
+        func status(_ path: FilePath) -> FileStatus? { try? FileStatus(at: path.cString) }
+        if let output = status(path), let file = status(own) { return output.isSame(as: file) }
+        guard path.name == own.name, let output = status(path.directory), let file = status(own.directory) else {
+            return false
         }
-        guard path.name == own.name, stat(path.directory.cString, &output) == 0,
-            stat(own.directory.cString, &file) == 0
-        else { return false }
-        return (output.st_dev, output.st_ino) == (file.st_dev, file.st_ino)
+        return output.isSame(as: file)
     }
 }

@@ -142,7 +142,7 @@ package struct DomainFile: Sendable {
         {
             return .certain(.unusable(FileDamage(error: problem, version: nil)))
         }
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard status.isRegular else {
             let sentence = "\(path) is not a regular file. Move it away, or put a file there."
             return .certain(.unusable(damage(.unreadable, sentence)))
         }
@@ -205,10 +205,7 @@ package struct DomainFile: Sendable {
     }
 
     /// Whether the name is a symbolic link.
-    var isLink: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-    }
+    var isLink: Bool { (try? FileStatus(at: path, followsLinks: false))?.isLink == true }
 
     /// Returns the path of the real file behind symbolic links, whether or not it exists.
     ///

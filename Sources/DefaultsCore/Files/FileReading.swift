@@ -1,5 +1,5 @@
-package import Glibc
-import Linux
+import Glibc
+package import Linux
 package import PropertyList
 
 /// The outcome of reading a domain's file.
@@ -134,7 +134,7 @@ package struct FileIdentity: Hashable, Sendable {
     package let modified: Timestamp
     package let changed: Timestamp
 
-    package init(_ status: stat) {
+    package init(_ status: FileStatus) {
         self.device = UInt64(status.st_dev)
         self.inode = UInt64(status.st_ino)
         self.size = Int64(status.st_size)

@@ -13,14 +13,16 @@ enum RootOwnership {
     ///   - status: The status of the open file; the path may already lead to another file.
     ///   - directory: The topmost directory to check; the directories between it and the file are checked as well.
     /// - Returns: The error, with its remedy, if others may have written the file; `nil` otherwise.
-    static func problem(ofFileAt path: String, _ status: stat, below directory: String) -> DefaultsError? {
+    static func problem(ofFileAt path: String, _ status: FileStatus, below directory: String) -> DefaultsError? {
         if let problem = problem(of: path, path, status) { return problem }
         var current = Path.directory(of: path)
         while current.utf8.count >= directory.utf8.count {
-            var status = stat()
-            guard stat(current, &status) == 0 else {
+            let status: FileStatus
+            do throws(SystemCall.Failure) {
+                status = try FileStatus(at: current)
+            } catch {
                 return DefaultsError(
-                    .untrusted, errno: errno, "\(path) is ignored, because \(current) can't be examined")
+                    .untrusted, errno: error.number, "\(path) is ignored, because \(current) can't be examined")
             }
             if let problem = problem(of: current, path, status) { return problem }
             if current.utf8.count <= 1 { break }
@@ -29,7 +31,7 @@ enum RootOwnership {
         return nil
     }
 
-    private static func problem(of current: String, _ path: String, _ status: stat) -> DefaultsError? {
+    private static func problem(of current: String, _ path: String, _ status: FileStatus) -> DefaultsError? {
         let what = current == path ? "it" : "its directory \(current)"
         if status.st_uid != 0 {
             return DefaultsError(

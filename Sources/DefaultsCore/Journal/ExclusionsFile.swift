@@ -28,7 +28,7 @@ package struct ExclusionsFile {
     /// The contents of the file; `nil` if there is no such file, or it can't be understood.
     var contents: Contents? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            let status = try? file.status(), status.isRegular, status.isOwn,
             let bytes = try? file.read(upTo: Int(status.st_size)),
             let value = try? PropertyListValue(parsing: bytes)
         else { return nil }

@@ -31,7 +31,7 @@ package struct HistoryArchive: Sendable {
         let file = try FileDescriptor(
             opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCall.Failure(number: EINVAL) }
+        guard status.isRegular else { throw SystemCall.Failure(number: EINVAL) }
         let size = status.st_size
         do throws(SystemCall.Failure) {
             try file.write(size == 0 ? Self.magic + entries : entries)
@@ -90,8 +90,7 @@ package struct HistoryArchive: Sendable {
 
     /// Returns whether the file has grown a quarter beyond a size, or beyond the size that thinning left.
     func isOversized(_ limit: Int) -> Bool {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return false }
+        guard let status = try? FileStatus(at: path) else { return false }
         return Int(status.st_size) > max(limit, thinnedSize) / 4 * 5
     }
 

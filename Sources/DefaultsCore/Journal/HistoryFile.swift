@@ -25,7 +25,7 @@ package struct HistoryFile {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
             let status = try file.status()
-            guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return nil }
+            guard status.isRegular, status.isOwn else { return nil }
             bytes = try file.read(upTo: Int(status.st_size))
         } catch {
             if error.number == ENOENT { return nil }

@@ -224,8 +224,7 @@ package final class Journal: Sendable {
     package var files: [(path: String, bytes: Int)] {
         let hasLog = logFile.withLock { $0.file != nil }
         return ((hasLog ? [location.log] : []) + [location.archive]).compactMap { path in
-            var status = stat()
-            return stat(path, &status) == 0 ? (path, Int(status.st_size)) : nil
+            (try? FileStatus(at: path)).map { (path, Int($0.st_size)) }
         }
     }
 }

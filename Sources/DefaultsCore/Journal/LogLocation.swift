@@ -60,9 +60,7 @@ package struct LogLocation: Hashable, Sendable {
             throw SystemCall.Failure(number: EPERM)
         }
         for path in missing.reversed() { try NewFile.makeDirectory(path) }
-        var status = stat()
-        try SystemCall.run { stat(path, &status) }
-        guard status.st_uid == geteuid() else { throw SystemCall.Failure(number: EPERM) }
+        guard try FileStatus(at: path).isOwn else { throw SystemCall.Failure(number: EPERM) }
     }
 
     /// Tries to get the exclusive right to write the files, whose directory must exist.

@@ -77,10 +77,8 @@ package struct RecoveredHistory: Sendable {
 
     /// Restores mode 600; returns a sentence about another mode.
     private static func protect(_ path: String) -> String? {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else {
-            return nil
-        }
+        guard let status = try? FileStatus(at: path, followsLinks: false), status.isRegular, status.isOpenToOthers
+        else { return nil }
         let mode = String(status.st_mode & 0o777, radix: 8)
         return "Other users could access \(path), whose mode was \(mode). "
             + (chmod(path, 0o600) == 0 ? "Its mode is 600 again." : "Its mode can't be changed.")
@@ -144,8 +142,7 @@ private struct LeftFiles {
     mutating func recoverLog() throws(DefaultsError) -> RecoveredLog.Reading {
         let reading = try readable(log) { path throws(SystemCall.Failure) in try RecoveredLog.read(from: path) }
         if !reading.isDamaged { return reading }
-        var status = stat()
-        if reading.log == nil, lstat(log, &status) != 0 || status.st_mode & S_IFMT != S_IFREG { return .missing }
+        if reading.log == nil, (try? FileStatus(at: log, followsLinks: false))?.isRegular != true { return .missing }
         var (isArchived, outcome) = (true, "Its intact changes are in the history")
         do throws(SystemCall.Failure) {
             try add(reading.log?.records ?? [])

@@ -123,7 +123,7 @@ package struct RecoveredLog: Sendable {
             throw error
         }
         let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return .unusable }
+        guard status.isRegular, status.isOwn else { return .unusable }
         let header = ChangeLogHeader(try file.read(upTo: ChangeLogHeader.size, from: 0))
         if let header, header.start > LogRecord.maximumRevision { return .unusable }
         var recovered = RecoveredLog(path, header ?? ChangeLogHeader(epoch: .random(), start: 0))

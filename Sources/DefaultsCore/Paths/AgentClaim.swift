@@ -33,8 +33,7 @@ package final class AgentClaim: Sendable {
             guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
             let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             // In another container on the same host, processes have other IDs.
-            var namespace = stat()
-            return stat("/proc/self/ns/pid", &namespace) == 0 ? "\(name) \(namespace.st_ino)" : name
+            return (try? FileStatus(at: "/proc/self/ns/pid")).map { "\(name) \($0.st_ino)" } ?? name
         }
 
         fileprivate init(of address: AgentAddress) {

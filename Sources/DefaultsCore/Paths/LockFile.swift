@@ -34,7 +34,7 @@ package struct LockFile: ~Copyable, Sendable {
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0, file.isNamed(path), let status = try? file.status() else {
             return false
         }
-        return status.st_nlink == 1 && status.st_mode & 0o077 == 0
+        return status.st_nlink == 1 && !status.isOpenToOthers
     }
 
     /// Tries to lock the file at a path, creating it if it is missing; links are not followed.
@@ -64,7 +64,7 @@ package struct LockFile: ~Copyable, Sendable {
             // Its holder removed the file after it was opened here.
             if status.st_nlink == 0 { continue }
             // A file with a second hard link may belong to another program.
-            guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+            guard status.isRegular, status.st_nlink == 1 else {
                 throw SystemCall.Failure(number: EEXIST)
             }
             guard opened.isNew || isOwn(status, at: path) else {
@@ -74,10 +74,9 @@ package struct LockFile: ~Copyable, Sendable {
                 continue
             }
             guard isAcceptable(opened.file) else { throw SystemCall.Failure(number: EEXIST) }
-            let isOpenToOthers = status.st_mode & 0o077 != 0
-            if isOpenToOthers { fchmod(opened.file.number, 0o600) }
+            if status.isOpenToOthers { fchmod(opened.file.number, 0o600) }
             guard try opened.file.lock() else {
-                guard isOpenToOthers, !isInUse(opened.file), opened.file.isNamed(path), unlink(path) == 0 else {
+                guard status.isOpenToOthers, !isInUse(opened.file), opened.file.isNamed(path), unlink(path) == 0 else {
                     return nil
                 }
                 replaced += 1
@@ -94,7 +93,7 @@ package struct LockFile: ~Copyable, Sendable {
 
     /// Restores the file's mode if others can open the file, since they could lock it after this process.
     func restrictMode() {
-        if let status = try? file.status(), status.st_mode & 0o077 != 0 { fchmod(file.number, 0o600) }
+        if let status = try? file.status(), status.isOpenToOthers { fchmod(file.number, 0o600) }
     }
 
     /// Returns whether a process holds a lock on the file at a path.
@@ -109,8 +108,7 @@ package struct LockFile: ~Copyable, Sendable {
 
     /// Returns the owner of the file at a path; `nil` if there is no file or it is the user's own.
     static func foreignOwner(of path: String) -> uid_t? {
-        var status = stat()
-        guard lstat(path, &status) == 0, !isOwn(status, at: path) else { return nil }
+        guard let status = try? FileStatus(at: path, followsLinks: false), !isOwn(status, at: path) else { return nil }
         return status.st_uid
     }
 
@@ -150,8 +148,8 @@ package struct LockFile: ~Copyable, Sendable {
                 }
                 // If the user's own file was made read-only, make it writable, so that the next holder can write its
                 // name to it.
-                if error.number == EACCES, let status = try? file.status(), status.st_uid == geteuid(),
-                    status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o600 != 0o600,
+                if error.number == EACCES, let status = try? file.status(), status.isOwn, status.isRegular,
+                    status.st_mode & 0o600 != 0o600,
                     fchmod(file.number, 0o600 | status.st_mode & 0o077) == 0
                 {
                     continue
@@ -164,11 +162,8 @@ package struct LockFile: ~Copyable, Sendable {
     // MARK: Owners
 
     /// Returns whether a file belongs to the user or, if the user is root, to the directory's owner.
-    private static func isOwn(_ status: stat, at path: String) -> Bool {
-        if status.st_uid == geteuid() { return true }
-        var directory = stat()
-        return geteuid() == 0 && stat(Path.directory(of: path), &directory) == 0
-            && directory.st_uid == status.st_uid
+    private static func isOwn(_ status: FileStatus, at path: String) -> Bool {
+        status.isOwn || geteuid() == 0 && (try? FileStatus(at: Path.directory(of: path)))?.st_uid == status.st_uid
     }
 
     /// Removes another user's file from a directory that the user owns.
@@ -177,12 +172,12 @@ package struct LockFile: ~Copyable, Sendable {
     ///
     /// - Returns: Whether the file is gone.
     private static func removeForeign(_ path: String) -> Bool {
-        var (file, directory) = (stat(), stat())
+        var file = FileStatus()
         guard lstat(path, &file) == 0 else { return errno == ENOENT }
         // A time ahead of the clock says nothing about the file's age, and would protect the file until then.
         let isNew = (0...1).contains(time(nil) - file.st_ctim.tv_sec)
-        guard file.st_mode & S_IFMT == S_IFREG, file.st_uid != 0 || !isNew, !isOwn(file, at: path),
-            stat(Path.directory(of: path), &directory) == 0, directory.st_uid == geteuid()
+        guard file.isRegular, file.st_uid != 0 || !isNew, !isOwn(file, at: path),
+            (try? FileStatus(at: Path.directory(of: path)))?.isOwn == true
         else { return false }
         return unlink(path) == 0
     }

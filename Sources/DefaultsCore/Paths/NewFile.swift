@@ -75,8 +75,7 @@ enum NewFile {
 
     /// Returns whether root works in a directory of another user.
     private static func isInForeignDirectory(_ path: String) -> Bool {
-        var directory = stat()
-        return geteuid() == 0 && stat(Path.directory(of: path), &directory) == 0 && directory.st_uid != 0
+        geteuid() == 0 && (try? FileStatus(at: Path.directory(of: path)))?.isOwn == false
     }
 
     /// Returns whether a file or directory that is created at a path will belong to this user.

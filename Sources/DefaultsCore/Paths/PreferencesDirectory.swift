@@ -91,9 +91,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// Returns whether another path leads to this directory, by links or by a mount.
     package func isSame(as other: PreferencesDirectory) -> Bool {
         if resolvedPath == other.resolvedPath { return true }
-        var (own, another) = (stat(), stat())
-        return stat(path, &own) == 0 && stat(other.path, &another) == 0 && own.st_ino == another.st_ino
-            && own.st_dev == another.st_dev
+        guard let own = try? FileStatus(at: path), let another = try? FileStatus(at: other.path) else { return false }
+        return own.isSame(as: another)
     }
 
     /// The hash of the resolved path, which identifies the directory in names of other files.
@@ -101,17 +100,12 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Checks that the directory can be read if it exists, and that it exists if the user named it.
     package func checkExistence() throws(DefaultsError) {
-        var status = stat()
-        if stat(path, &status) != 0 {
-            let number = errno
-            if number == ENOENT, !isExplicit { return }
-            throw DefaultsError(.directory, errno: number, "The preferences directory \(path) can't be used")
-        }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw DefaultsError(.directory, errno: ENOTDIR, "The preferences directory \(path) can't be used")
-        }
-        guard isUsable else {
-            throw DefaultsError(.directory, errno: EACCES, "The preferences directory \(path) can't be used")
+        do throws(SystemCall.Failure) {
+            guard try FileStatus(at: path).isDirectory else { throw SystemCall.Failure(number: ENOTDIR) }
+            if !isUsable { throw SystemCall.Failure(number: EACCES) }
+        } catch {
+            if error.number == ENOENT, !isExplicit { return }
+            throw DefaultsError(.directory, errno: error.number, "The preferences directory \(path) can't be used")
         }
     }
 
@@ -130,15 +124,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// They can't read or change existing files, but unless the sticky bit prevents it, they can remove files and
     /// replace them with links and files of their own.
     package var exposure: DefaultsError? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard let status = try? FileStatus(at: path) else { return nil }
         if status.st_mode & 0o002 != 0 {
             return DefaultsError(
                 .directory,
                 "Other users can create files in the preferences directory \(path), and can prevent saves.",
                 remedy: "Run `chmod o-w \(path)`.")
         }
-        guard status.st_uid != geteuid(), status.st_uid != 0, geteuid() != 0 else { return nil }
+        guard !status.isOwn, status.st_uid != 0, geteuid() != 0 else { return nil }
         return DefaultsError(
             .directory,
             "The preferences directory \(path) belongs to user ID \(status.st_uid), who can prevent saves.",
@@ -147,8 +140,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Whether the directory exists and can be searched, so that a file not found in it is really missing.
     var isUsable: Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        (try? FileStatus(at: path))?.isDirectory == true
             && faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0
     }
 
@@ -160,8 +152,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Returns the latest time at which a domain's missing file can have disappeared: the last change of its directory.
     func lastChange(around domain: Domain, now: Timestamp) -> Timestamp {
-        var status = stat()
-        guard stat(Path.directory(of: path(of: domain)), &status) == 0 else { return now }
+        guard let status = try? FileStatus(at: Path.directory(of: path(of: domain))) else { return now }
         return min(now, Timestamp(status.st_mtim))
     }
 

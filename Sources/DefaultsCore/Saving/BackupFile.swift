@@ -81,7 +81,7 @@ package enum BackupFile {
 
     private static func holds(_ copy: String, _ bytes: [UInt8]) -> Bool {
         guard let file = try? FileDescriptor(opening: copy, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
-            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, Int(status.st_size) == bytes.count
+            let status = try? file.status(), status.isRegular, Int(status.st_size) == bytes.count
         else { return false }
         return (try? file.read(upTo: bytes.count)) == bytes
     }

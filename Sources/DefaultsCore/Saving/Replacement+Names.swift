@@ -77,12 +77,7 @@ extension Replacement {
     /// A file that has replaced it must be opened first. If that fails, for example for lack of descriptors, the result
     /// is `nil`, and the file stays under its hidden name, as after a crash.
     func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
-        var status = stat()
-        if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,
-            known.st_dev == status.st_dev
-        {
-            return DisplacedFile(original, file: old, temporaryPath: temporaryPath)
-        }
+        if old.isNamed(temporaryPath) { return DisplacedFile(original, file: old, temporaryPath: temporaryPath) }
         guard let file = try? FileDescriptor(openingUnseen: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
             return nil
         }
@@ -90,8 +85,7 @@ extension Replacement {
     }
 
     static func isFile(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        (try? FileStatus(at: path, followsLinks: false))?.isRegular == true
     }
 
     func makeDirectory() throws(SystemCall.Failure) {

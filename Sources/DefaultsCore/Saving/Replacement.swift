@@ -213,7 +213,7 @@ struct Replacement {
     ///
     /// Sets only what differs, because the kernel reports each call to everyone who watches the directory.
     private func copyAttributes(
-        from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
+        from old: borrowing FileDescriptor, _ status: FileStatus, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
         // Only root can give a file away. For other users, the new file is theirs, as with any save by rename, but they
         // can preserve its group if they are a member.

@@ -118,7 +118,7 @@ extension Saver {
     private mutating func handle(_ temporary: TemporaryFile, at path: String, of original: Original) -> Bool {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
-            guard try file.status().st_mode & S_IFMT == S_IFREG else { return true }
+            guard try file.status().isRegular else { return true }
             // A running process that will examine the file again holds a lock on it: see `DisplacedFile`.
             if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
             let leftover = DomainFile(path: path, limits: store.limits)

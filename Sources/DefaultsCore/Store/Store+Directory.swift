@@ -12,9 +12,8 @@ extension Store {
     func followDirectory() {
         guard lifetime == .resident else { return }
         openDirectory.withLock { open in
-            var status = stat()
-            guard stat(directory.path, &status) == 0 else { return }
-            if let known = try? open?.status(), known.st_ino == status.st_ino, known.st_dev == status.st_dev { return }
+            guard let status = try? FileStatus(at: directory.path) else { return }
+            if let known = try? open?.status(), known.isSame(as: status) { return }
             // Without an open directory, a missing one counts as moved.
             open = try? FileDescriptor(opening: directory.path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
         }

@@ -10,8 +10,7 @@ enum ProgramRestart {
     /// The reason why the program can't be started; `nil` if it can.
     static var problem: DefaultsError? {
         guard let path = ProgramFile()?.path else { return nil }
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        if (try? FileStatus(at: path))?.isRegular == false {
             return DefaultsError(.agentUnavailable, "The program \(path) is not a file.")
         }
         if access(path, X_OK) == 0 { return nil }

@@ -6,15 +6,12 @@ import NIOCore
 /// The file of the socket that this agent has bound.
 struct SocketFile {
     private let path: String
-    private let device: dev_t
-    private let number: ino_t
+    private let status: FileStatus
 
     /// Finds the file at a path; fails if there is none.
     init?(at path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        self.path = path
-        (device, number) = (status.st_dev, status.st_ino)
+        guard let status = try? FileStatus(at: path, followsLinks: false) else { return nil }
+        (self.path, self.status) = (path, status)
     }
 
     /// Removes the file, unless another file has replaced it.
@@ -23,9 +20,7 @@ struct SocketFile {
     }
 
     /// Whether the file is still at its path.
-    var isCurrent: Bool {
-        SocketFile(at: path).map { ($0.device, $0.number) == (device, number) } ?? false
-    }
+    var isCurrent: Bool { SocketFile(at: path)?.status.isSame(as: status) == true }
 
     /// Creates a listening socket at a path, accessible only to the agent's user.
     static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
@@ -58,9 +53,8 @@ struct SocketFile {
     ///
     /// - Throws: `directory` if the file isn't a socket, or a program is listening on it.
     static func clear(_ path: String) throws(DefaultsError) {
-        var status = stat()
-        guard let file = SocketFile(at: path), lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
+        guard let file = SocketFile(at: path) else { return }
+        guard file.status.isSocket else {
             throw DefaultsError(
                 .directory,
                 "\(path) exists and is not a socket.",
