@@ -88,18 +88,16 @@ struct AgentExamination {
         let path = address.socketPath
         var findings: [Finding] = []
         if let obstacle = address.obstacle, address.problem == nil {
-            findings.append(
-                Finding(
-                    .problem, id: "socket-unusable", obstacle,
-                    remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath))
+            findings.add(
+                .problem, id: "socket-unusable", obstacle,
+                remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath)
         }
         if let holder {
-            findings.append(
-                Finding(
-                    .warning, id: "agent-unreachable",
-                    "An agent (\(holder.description)) serves \(directory.path), but its socket \(holder.socketPath) "
-                        + "can't be reached from here.",
-                    remedy: holder.stopping, path: holder.socketPath))
+            findings.add(
+                .warning, id: "agent-unreachable",
+                "An agent (\(holder.description)) serves \(directory.path), but its socket \(holder.socketPath) "
+                    + "can't be reached from here.",
+                remedy: holder.stopping, path: holder.socketPath)
         } else {
             findings.append(
                 address.isExplicit
@@ -135,11 +133,10 @@ struct AgentExamination {
         }
         if AgentClaim.isAbandoned(in: directory) {
             let path = "\(directory.path)/\(AgentClaim.fileName)"
-            findings.append(
-                Finding(
-                    .note, id: "claim-stale",
-                    "No agent holds the claim \(path), which was left by an agent that was killed.", remedy: remedy,
-                    path: path))
+            findings.add(
+                .note, id: "claim-stale",
+                "No agent holds the claim \(path), which was left by an agent that was killed.", remedy: remedy,
+                path: path)
         }
         return findings
     }

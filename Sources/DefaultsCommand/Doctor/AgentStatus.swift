@@ -66,29 +66,26 @@ struct AgentStatus {
         let remedy = restart(process)
         if let process, process.isReplaced {
             let isThere = access(process.program, X_OK) == 0
-            findings.append(
-                Finding(
-                    .warning, id: "agent-replaced",
-                    "\(name) runs a program whose file, \(process.program), has since been "
-                        + (isThere ? "replaced." : "deleted."),
-                    remedy: isThere ? remedy : "Install defaultsd again, or stop the agent: run `kill \(process.pid)`.",
-                    path: process.program))
+            findings.add(
+                .warning, id: "agent-replaced",
+                "\(name) runs a program whose file, \(process.program), has since been "
+                    + (isThere ? "replaced." : "deleted."),
+                remedy: isThere ? remedy : "Install defaultsd again, or stop the agent: run `kill \(process.pid)`.",
+                path: process.program)
         }
         if version != Version.current {
-            findings.append(
-                Finding(
-                    .warning, id: "agent-version",
-                    version.map { "\(name) is version \($0); this command is version \(Version.current)." }
-                        ?? "\(name) doesn't report its version; this command is version \(Version.current).",
-                    remedy: remedy, path: program))
+            findings.add(
+                .warning, id: "agent-version",
+                version.map { "\(name) is version \($0); this command is version \(Version.current)." }
+                    ?? "\(name) doesn't report its version; this command is version \(Version.current).",
+                remedy: remedy, path: program)
         }
         if let process, case .tail(let parent) = process.origin {
-            findings.append(
-                Finding(
-                    .note, id: "agent-private",
-                    "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
-                        + "clients have ended.",
-                    remedy: "For an agent that keeps running, run `defaultsd`; it takes over."))
+            findings.add(
+                .note, id: "agent-private",
+                "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
+                    + "clients have ended.",
+                remedy: "For an agent that keeps running, run `defaultsd`; it takes over.")
         }
         return findings
     }
@@ -110,27 +107,25 @@ struct AgentStatus {
             let directory = (try? fields.string("directory")) ?? "?"
             let isIntended = ["requested", "fileSystem"].contains(try? watch.string("reason"))
             let isWaiting = kind == "waiting"
-            findings.append(
-                Finding(
-                    isWaiting ? .problem : isIntended ? .note : .warning,
-                    id: isWaiting ? "watching-nothing" : "watching-by-polling",
-                    "The agent isn't using inotify to watch \(directory): \(mode).",
-                    remedy: isWaiting
-                        ? "Create the directory, or name another one with --directory."
-                        : isIntended
-                            ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
-                                + "local disk: name a directory there with DEFAULTS_DIRECTORY."
-                            : "Fix the cause; `sysctl fs.inotify` shows the limits. To make the agent try inotify "
-                                + "again, run `kill -HUP \(pid.map(String.init) ?? "PID")`.",
-                    path: directory))
+            findings.add(
+                isWaiting ? .problem : isIntended ? .note : .warning,
+                id: isWaiting ? "watching-nothing" : "watching-by-polling",
+                "The agent isn't using inotify to watch \(directory): \(mode).",
+                remedy: isWaiting
+                    ? "Create the directory, or name another one with --directory."
+                    : isIntended
+                        ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
+                            + "local disk: name a directory there with DEFAULTS_DIRECTORY."
+                        : "Fix the cause; `sysctl fs.inotify` shows the limits. To make the agent try inotify "
+                            + "again, run `kill -HUP \(pid.map(String.init) ?? "PID")`.",
+                path: directory)
         }
         if overflows > 0 {
-            findings.append(
-                Finding(
-                    .note, id: "inotify-overflow",
-                    "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
-                        + "agent started. The agent then checked every file, so nothing was missed.",
-                    remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl."))
+            findings.add(
+                .note, id: "inotify-overflow",
+                "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
+                    + "agent started. The agent then checked every file, so nothing was missed.",
+                remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl.")
         }
         return findings
     }
@@ -153,14 +148,13 @@ struct AgentStatus {
                 findings.append(DamagedDomain.finding(domain, error, agentRuns: true, path: path))
                 continue
             }
-            findings.append(
-                Finding(
-                    .problem, id: "edits-unsaved",
-                    DefaultsError(
-                        error.code, "\(domain.description): \(edits.counting("edit")) can't be saved. \(error.what)",
-                        remedy: error.remedy),
-                    remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
-                    path: path))
+            findings.add(
+                .problem, id: "edits-unsaved",
+                DefaultsError(
+                    error.code, "\(domain.description): \(edits.counting("edit")) can't be saved. \(error.what)",
+                    remedy: error.remedy),
+                remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
+                path: path)
         }
         findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
             Finding(

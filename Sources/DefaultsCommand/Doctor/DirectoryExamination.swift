@@ -44,35 +44,30 @@ struct DirectoryExamination {
     private mutating func examine(_ directory: PreferencesDirectory) {
         var status = stat()
         if stat(path, &status) != 0, errno == ENOENT, !directory.isExplicit {
-            directoryFindings.append(
-                Finding(
-                    .note, id: "directory-missing", "The preferences directory \(path) doesn't exist yet.",
-                    remedy: "No action is needed: the first program that saves preferences creates it.", path: path))
+            directoryFindings.add(
+                .note, id: "directory-missing", "The preferences directory \(path) doesn't exist yet.",
+                remedy: "No action is needed: the first program that saves preferences creates it.", path: path)
             return
         }
         let remedy = "Create it, make it readable, or name another directory with --directory or DEFAULTS_DIRECTORY."
         do throws(DefaultsError) { try directory.checkExistence() } catch {
-            directoryFindings.append(
-                Finding(.problem, id: "directory-unusable", error, remedy: remedy, path: path))
+            directoryFindings.add(.problem, id: "directory-unusable", error, remedy: remedy, path: path)
             return
         }
         if let problem = directory.problem {
-            directoryFindings.append(
-                Finding(.problem, id: "directory-unusable", problem, remedy: remedy, path: path))
+            directoryFindings.add(.problem, id: "directory-unusable", problem, remedy: remedy, path: path)
         }
         if !status.isOwn {
-            directoryFindings.append(
-                Finding(
-                    .problem, id: "directory-foreign",
-                    "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
-                    remedy: "Run this command and the agent as that user, or name a directory of your own with "
-                        + "--directory.", path: path))
+            directoryFindings.add(
+                .problem, id: "directory-foreign",
+                "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
+                remedy: "Run this command and the agent as that user, or name a directory of your own with "
+                    + "--directory.", path: path)
         }
         if status.st_mode & 0o002 != 0, let exposure = directory.exposure {
-            directoryFindings.append(
-                Finding(
-                    .warning, id: "directory-exposed", exposure,
-                    remedy: "Run `chmod o-w \(path)`.", path: path))
+            directoryFindings.add(
+                .warning, id: "directory-exposed", exposure,
+                remedy: "Run `chmod o-w \(path)`.", path: path)
         }
         isSearchable = status.st_mode & 0o001 != 0
         owner = status.st_uid

@@ -57,12 +57,11 @@ struct DomainExamination {
             }
         }
         if rest > 0 {
-            findings.append(
-                Finding(
-                    .note, id: "domains-unread",
-                    "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
-                        + "too long.",
-                    remedy: "To have all files checked, start an agent: run `defaultsd`."))
+            findings.add(
+                .note, id: "domains-unread",
+                "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
+                    + "too long.",
+                remedy: "To have all files checked, start an agent: run `defaultsd`.")
         }
     }
 }

@@ -62,11 +62,10 @@ struct Examination {
     private static func variables(_ location: ServedLocation, _ environment: Environment) -> [Finding] {
         var findings: [Finding] = []
         if environment[BackendChoice.noAgentVariable] != nil {
-            findings.append(
-                Finding(
-                    .warning, id: "agent-disabled",
-                    "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
-                    remedy: "To use the agent again, run `unset \(BackendChoice.noAgentVariable)`."))
+            findings.add(
+                .warning, id: "agent-disabled",
+                "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
+                remedy: "To use the agent again, run `unset \(BackendChoice.noAgentVariable)`.")
         }
         guard let address = location.address else { return findings }
         return findings

@@ -94,56 +94,48 @@ struct FileSystemExamination {
         let remedy =
             "Keep the preferences on a local file system, such as ext4: name a directory there with "
             + "DEFAULTS_DIRECTORY."
-        func lack(
-            _ severity: Finding.Severity, id: String, _ consequence: String, remedy: String = remedy
-        ) -> Finding {
-            Finding(
+        var findings: [Finding] = []
+        func lack(_ severity: Finding.Severity, id: String, _ consequence: String, remedy: String = remedy) {
+            findings.add(
                 severity, id: id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path
             )
         }
-        var findings: [Finding] = []
         switch kind.unreported {
         case .byOthers:
-            findings.append(
-                lack(
-                    .note, id: "file-system-shared",
-                    "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
-                        + "seconds later."))
+            lack(
+                .note, id: "file-system-shared",
+                "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
+                    + "seconds later.")
         case .inLowerLayers:
-            findings.append(
-                lack(
-                    .note, id: "file-system-layers", "doesn't report changes made in a lower layer.",
-                    remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
-                        + "file there, send SIGHUP to the agent."))
+            lack(
+                .note, id: "file-system-layers", "doesn't report changes made in a lower layer.",
+                remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
+                    + "file there, send SIGHUP to the agent.")
         case nil: break
         }
         if abilities?.exchange == false {
-            findings.append(
-                lack(
-                    .warning, id: "file-system-exchange",
-                    "can't exchange two files atomically. A change that another program makes during a save may be "
-                        + "lost."))
+            lack(
+                .warning, id: "file-system-exchange",
+                "can't exchange two files atomically. A change that another program makes during a save may be "
+                    + "lost.")
         }
         if abilities?.leases == false {
-            findings.append(
-                lack(
-                    .note, id: "file-system-leases",
-                    "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
-                        + "case a program is still writing it."))
+            lack(
+                .note, id: "file-system-leases",
+                "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
+                    + "case a program is still writing it.")
         }
         if abilities?.attributes == false {
-            findings.append(
-                lack(
-                    .note, id: "file-system-attributes",
-                    "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
-                        + "their timestamps."))
+            lack(
+                .note, id: "file-system-attributes",
+                "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
+                    + "their timestamps.")
         }
         if abilities?.fineTimes == false {
-            findings.append(
-                lack(
-                    .note, id: "file-system-times",
-                    "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
-                        + "repeatedly."))
+            lack(
+                .note, id: "file-system-times",
+                "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
+                    + "repeatedly.")
         }
         return findings
     }

@@ -63,6 +63,16 @@ struct Finding: Hashable {
 }
 
 extension [Finding] {
+    /// Appends a finding.
+    mutating func add(
+        _ severity: Finding.Severity, id: String, _ message: String, remedy: String, path: String? = nil
+    ) { append(Finding(severity, id: id, message, remedy: remedy, path: path)) }
+
+    /// Appends a finding about an error; `remedy` is for an error without one.
+    mutating func add(
+        _ severity: Finding.Severity, id: String, _ error: DefaultsError, remedy: String, path: String? = nil
+    ) { append(Finding(severity, id: id, error, remedy: remedy, path: path)) }
+
     /// The findings with the most important ones first, otherwise in the same order.
     var byImportance: [Finding] {
         Finding.Severity.allCases.flatMap { severity in filter { $0.severity == severity } }

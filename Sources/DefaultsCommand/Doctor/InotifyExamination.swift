@@ -37,21 +37,19 @@ struct InotifyExamination: Equatable {
         if let obstacle, [EMFILE, ENFILE, ENOSPC, ENOMEM, ENOSYS].contains(obstacle) {
             let isWatch = obstacle == ENOSPC
             let (name, limit) = isWatch ? ("max_user_watches", 524_288) : ("max_user_instances", 1_024)
-            findings.append(
-                Finding(
-                    agentWatches ? .note : .warning, id: "inotify-exhausted",
-                    "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
-                        + "An agent that starts now will poll.",
-                    remedy: "Raise the limit: run `sudo sysctl fs.inotify.\(name)=\(limit)`.",
-                    path: "/proc/sys/fs/inotify/\(name)"))
+            findings.add(
+                agentWatches ? .note : .warning, id: "inotify-exhausted",
+                "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
+                    + "An agent that starts now will poll.",
+                remedy: "Raise the limit: run `sudo sysctl fs.inotify.\(name)=\(limit)`.",
+                path: "/proc/sys/fs/inotify/\(name)")
         }
         for name in Self.names {
             guard let limit = limits[name], let least = Self.least[name], limit < least else { continue }
-            findings.append(
-                Finding(
-                    .note, id: "inotify-limit-low", "The limit fs.inotify.\(name) is only \(limit).",
-                    remedy: "Raise it: run `sudo sysctl fs.inotify.\(name)=\(least)`.",
-                    path: "/proc/sys/fs/inotify/\(name)"))
+            findings.add(
+                .note, id: "inotify-limit-low", "The limit fs.inotify.\(name) is only \(limit).",
+                remedy: "Raise it: run `sudo sysctl fs.inotify.\(name)=\(least)`.",
+                path: "/proc/sys/fs/inotify/\(name)")
         }
         return findings
     }

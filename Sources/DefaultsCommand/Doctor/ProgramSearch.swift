@@ -65,29 +65,26 @@ struct ProgramSearch {
                 ? "is in your PATH, but this one (\(command)) isn't"
                 : isFirst ? "comes before this one (\(command)) in your PATH" : "comes after this one in your PATH"
             let uninstalling = other.kind == .gnustep ? "uninstall gnustep-base-runtime" : "remove the other"
-            findings.append(
-                Finding(
-                    isFirst ? .warning : .note, id: isFirst ? "command-shadowed" : "command-elsewhere",
-                    "\(name), \(other.path), \(place).",
-                    remedy: isFirst
-                        ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in your PATH, "
-                            + "\(uninstalling), or call this one by its path."
-                        : "No action is needed, unless a program calls it by its path; then \(uninstalling).",
-                    path: other.path))
+            findings.add(
+                isFirst ? .warning : .note, id: isFirst ? "command-shadowed" : "command-elsewhere",
+                "\(name), \(other.path), \(place).",
+                remedy: isFirst
+                    ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in your PATH, "
+                        + "\(uninstalling), or call this one by its path."
+                    : "No action is needed, unless a program calls it by its path; then \(uninstalling).",
+                path: other.path)
         }
         if own == nil, commands.isEmpty {
-            findings.append(
-                Finding(
-                    .note, id: "command-not-in-path", "This command, \(command), isn't in your PATH.",
-                    remedy: "Add \(Path.directory(of: command)) to your PATH.", path: command))
+            findings.add(
+                .note, id: "command-not-in-path", "This command, \(command), isn't in your PATH.",
+                remedy: "Add \(Path.directory(of: command)) to your PATH.", path: command)
         }
         if agent == nil {
-            findings.append(
-                Finding(
-                    agentRuns ? .note : .warning, id: "agent-not-installed",
-                    "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
-                        + "can't start an agent.",
-                    remedy: "Install it. In a checkout, run `swift build --product defaultsd`."))
+            findings.add(
+                agentRuns ? .note : .warning, id: "agent-not-installed",
+                "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
+                    + "can't start an agent.",
+                remedy: "Install it. In a checkout, run `swift build --product defaultsd`.")
         }
         return findings
     }

@@ -42,16 +42,14 @@ struct ServedLocation {
             self.directory = directory
             directorySource = Self.source(of: directory, option: option, environment)
             if let problem = directory.settingsProblem {
-                findings.append(
-                    Finding(
-                        .warning, id: "setting-invalid", problem,
-                        remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`."))
+                findings.add(
+                    .warning, id: "setting-invalid", problem,
+                    remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`.")
             }
         } catch {
-            findings.append(
-                Finding(
-                    .problem, id: "directory-unknown", error,
-                    remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY."))
+            findings.add(
+                .problem, id: "directory-unknown", error,
+                remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY.")
             return
         }
         guard let directory else { return }
