@@ -7,25 +7,19 @@ import Synchronization
 /// `didChangeNotification` is built on this.
 package enum OwnChanges {
     /// The handler; it is not called under the lock.
-    private static let handler = ForkSafeMutex<Handler?>(nil)
+    private static let handler = ForkSafeMutex<Callback<OwnChange, Void>?>(nil)
     /// Whether there is a handler; without one, an edit needs no lock.
     private static let hasHandler = Atomic(false)
 
-    /// A wrapper of the closure: a bare closure in a generic type would gain another thunk with each access, and be
-    /// stored so.
-    private struct Handler {
-        let handle: @Sendable (OwnChange) -> Void
-    }
-
     /// Sets the closure to call for each edit from now on, replacing any earlier closure.
     package static func observe(with new: @escaping @Sendable (OwnChange) -> Void) {
-        handler.withLock { $0 = Handler(handle: new) }
+        handler.withLock { $0 = Callback(new) }
         hasHandler.store(true, ordering: .releasing)
     }
 
     static func publish(_ edit: @autoclosure () -> OwnChange) {
         guard hasHandler.load(ordering: .relaxed) else { return }
-        handler.withLock { $0 }?.handle(edit())
+        handler.withLock { $0 }?(edit())
     }
 }
 

@@ -30,13 +30,7 @@ package struct Problem: Hashable, Sendable {
 /// The reporting of problems in this process: to the program's handler, or else to standard error.
 package enum ProblemHandler {
     /// The program's handler; it is not called under the lock.
-    private static let handler = ForkSafeMutex<Handler?>(nil)
-
-    /// A wrapper of the closure: a bare closure in a generic type would gain another thunk with each access, and
-    /// be stored that way.
-    private struct Handler {
-        let handle: @Sendable (Problem) -> Void
-    }
+    private static let handler = ForkSafeMutex<Callback<Problem, Void>?>(nil)
 
     /// The problems found by the library's own thread, which another thread reports in order.
     ///
@@ -70,7 +64,7 @@ package enum ProblemHandler {
     }
 
     package static func set(_ new: (@Sendable (Problem) -> Void)?) {
-        handler.withLock { $0 = new.map(Handler.init) }
+        handler.withLock { $0 = new.map(Callback.init) }
     }
 
     /// Reports a background problem on a thread that nothing waits for.
@@ -92,10 +86,7 @@ package enum ProblemHandler {
 
     /// Reports a problem on the caller's thread.
     package static func report(_ problem: Problem) {
-        if let handler = handler.withLock({ $0 }) {
-            handler.handle(problem)
-            return
-        }
+        if let handler = handler.withLock({ $0 }) { return handler(problem) }
         write(problem)
     }
 

@@ -69,21 +69,15 @@ package enum Languages {
 /// The source of the values of languages domains, which a program may set.
 final class LanguagesSource: Sendable {
     /// The source; it is not called under the lock.
-    private let source = ForkSafeMutex<Source?>(nil)
-
-    /// A wrapper of the closure: a bare closure in a generic type would gain another thunk with each access, and be
-    /// stored that way.
-    private struct Source {
-        let values: @Sendable (String) -> DomainValues?
-    }
+    private let source = ForkSafeMutex<Callback<String, DomainValues?>?>(nil)
 
     /// Sets the source, unless one is already set.
     func set(_ new: @escaping @Sendable (String) -> DomainValues?) {
-        source.withLock { if $0 == nil { $0 = Source(values: new) } }
+        source.withLock { if $0 == nil { $0 = Callback(new) } }
     }
 
     /// Returns the values of a language; none for an unknown one.
     func values(of language: String) -> DomainValues {
-        source.withLock { $0 }?.values(language) ?? [:]
+        source.withLock { $0 }?(language) ?? [:]
     }
 }
