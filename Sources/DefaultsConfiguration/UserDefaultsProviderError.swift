@@ -16,18 +16,7 @@ public struct UserDefaultsProviderError: Error, Hashable, Sendable {
     init(key: String, _ value: PropertyListValue, _ requestedType: ConfigType) {
         self.key = key
         self.requestedType = requestedType
-        kind =
-            switch value {
-            case .string: "a string"
-            case .integer, .unsigned: "an integer"
-            case .real, .real32: "a real"
-            case .boolean: "a Boolean"
-            case .date: "a date"
-            case .data: "data"
-            case .array: "an array"
-            case .dictionary: "a dictionary"
-            case .uid: "an archive's reference"
-            }
+        kind = value.kind
     }
 }
 

@@ -97,3 +97,20 @@ extension PropertyListValue: ExpressibleByDictionaryLiteral {
         self = .dictionary(Dictionary(elements, uniquingKeysWith: { _, last in last }))
     }
 }
+
+extension PropertyListValue {
+    /// The kind of value, with an indefinite article where it needs one.
+    package var kind: String {
+        switch self {
+        case .string: "a string"
+        case .integer, .unsigned: "a whole number"
+        case .real, .real32: "a real"
+        case .boolean: "a Boolean"
+        case .date: "a date"
+        case .data: "data"
+        case .array: "an array"
+        case .dictionary: "a dictionary"
+        case .uid: "an archive's object number"
+        }
+    }
+}

@@ -66,23 +66,6 @@ struct PropertyListValueDecoder: Decoder {
     }
 }
 
-extension PropertyListValue {
-    /// The kind of value, with an indefinite article where it needs one.
-    var kind: String {
-        switch self {
-        case .string: "a string"
-        case .integer, .unsigned: "a whole number"
-        case .real, .real32: "a real"
-        case .boolean: "a Boolean"
-        case .date: "a date"
-        case .data: "data"
-        case .array: "an array"
-        case .dictionary: "a dictionary"
-        case .uid: "an archive's object number"
-        }
-    }
-}
-
 /// The keyed container of a `PropertyListValueDecoder`.
 struct KeyedValueDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let values: [String: PropertyListValue]
