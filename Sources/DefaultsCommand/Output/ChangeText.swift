@@ -130,7 +130,6 @@ struct ChangeText {
         case .redo(let cursor, let reach): "redo of \(numbers(cursor, reach))"
         case .profile: "profile \(subject.printable)"
         case .reset: "reset of profile \(subject.printable)"
-        case .machine: "from \(subject.printable)"
         case .other: "\(name.printable) \(subject.printable)"
         }
     }

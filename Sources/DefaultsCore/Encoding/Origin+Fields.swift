@@ -31,7 +31,6 @@ extension Origin {
         case "redo"?: purpose = (try? Cursor(subject)).map { .redo($0) } ?? .other("redo", of: subject)
         case "profile"?: purpose = .profile(subject)
         case "reset"?: purpose = .reset(ofProfile: subject)
-        case "machine"?: purpose = .machine(subject)
         case let name?: purpose = .other(name, of: subject)
         }
         purpose?.reach = UndoReach(

@@ -22,8 +22,6 @@ package struct Origin: Hashable, Sendable {
         case profile(String)
         /// Giving keys that a profile had set their former values.
         case reset(ofProfile: String)
-        /// Repeating an edit that was made on another machine.
-        case machine(String)
         /// A purpose that this version doesn't know, with its subject.
         case other(String, of: String)
     }
@@ -58,7 +56,6 @@ extension Origin.Purpose {
         case .redo(let cursor, _): ("redo", cursor.description)
         case .profile(let name): ("profile", name)
         case .reset(let name): ("reset", name)
-        case .machine(let name): ("machine", name)
         case .other(let name, let subject): (name, subject)
         }
     }
@@ -68,7 +65,7 @@ extension Origin.Purpose {
         get {
             switch self {
             case .undo(_, let reach), .redo(_, let reach): reach
-            case .profile, .reset, .machine, .other: nil
+            case .profile, .reset, .other: nil
             }
         }
         set {
@@ -76,7 +73,7 @@ extension Origin.Purpose {
             switch self {
             case .undo(let cursor, _): self = .undo(cursor, newValue)
             case .redo(let cursor, _): self = .redo(cursor, newValue)
-            case .profile, .reset, .machine, .other: break
+            case .profile, .reset, .other: break
             }
         }
     }

@@ -27,9 +27,9 @@ public struct DefaultsChange: Hashable, Sendable {
 
         /// The purpose of a change set; later versions may add others.
         public struct Purpose: Hashable, Sendable {
-            /// The name: `undo`, `redo`, `profile` or `machine`.
+            /// The name, such as `undo`, `redo` or `profile`.
             public let name: String
-            /// A cursor, or the name of a profile or machine.
+            /// A cursor, or the name of a profile.
             public let subject: String
 
             /// Undoing the change set with this cursor.
@@ -40,9 +40,6 @@ public struct DefaultsChange: Hashable, Sendable {
 
             /// Applying the profile with this name.
             public static func profile(_ name: String) -> Purpose { Purpose(.profile(name)) }
-
-            /// Repeating a change that was made on this machine.
-            public static func machine(_ name: String) -> Purpose { Purpose(.machine(name)) }
 
             fileprivate init(_ purpose: DefaultsCore.Origin.Purpose) { (name, subject) = purpose.texts }
         }

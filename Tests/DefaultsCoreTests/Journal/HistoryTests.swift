@@ -496,7 +496,7 @@ struct HistoryTests {
             let cursor = Cursor(epoch: Epoch(value: 7), revision: 3)
             let origins = [
                 Origin(purpose: .undo(cursor)), Origin(purpose: .redo(cursor)), Origin(program: "/usr/bin/editor"),
-                Origin(purpose: .profile("dark")), Origin(program: "x", purpose: .machine("m")),
+                Origin(purpose: .profile("dark")), Origin(program: "x", purpose: .other("machine", of: "m")),
                 Origin(purpose: .other("later", of: "that")),
                 Origin(purpose: .undo(cursor, UndoReach(oldest: ["key": 1, "other": 2], first: 9))),
             ]
