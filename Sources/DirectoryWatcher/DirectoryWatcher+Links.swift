@@ -16,7 +16,7 @@ extension DirectoryWatcher {
         while let entry = try? listing.next() {
             guard let name = entry.name, configuration.isRelevant(prefix + name) else { continue }
             if entry.mayBeLink || !FileTies(ofFileAt: name, in: directory.descriptor).isEmpty {
-                state.noteArrival(of: prefix + name, below: start)
+                state.recordArrival(of: prefix + name, below: start)
             }
         }
         return true
@@ -69,7 +69,7 @@ extension DirectoryWatcher {
         if let old, !signature.mayDiffer(from: old.signature) { return }
         let target = signature.isLink ? realpath(path, nil) : nil
         defer { free(target) }
-        state.noteLink(
+        state.recordLink(
             name, to: Links.Target(path: target.map { String(cString: $0) } ?? old?.path, signature: signature))
     }
 

@@ -241,7 +241,7 @@ package final class DirectoryWatcher {
             if new.identity != old.identity { state.markRescan(.replaced) }
             let isCompanion = path != directory
             if isCompanion, new.hasOtherPermissions(than: old) { state.markRescan(.permissions) }
-            state.noteChanges(of: new.changes(since: old).map { isCompanion ? path + "/" + $0 : $0 })
+            state.recordChanges(of: new.changes(since: old).map { isCompanion ? path + "/" + $0 : $0 })
         } else {
             state.markRescan(.polled)
         }

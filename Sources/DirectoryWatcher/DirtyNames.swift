@@ -49,7 +49,7 @@ package struct DirtyNames: Sendable, Equatable {
     package var isEmpty: Bool { changed.isEmpty && beingWritten.isEmpty && rescan == nil }
 
     /// Adds a name to read now.
-    mutating func noteChange(of name: String) {
+    mutating func recordChange(of name: String) {
         compare(name)
         changed.insert(name)
         beingWritten.remove(name)
@@ -59,7 +59,7 @@ package struct DirtyNames: Sendable, Equatable {
     ///
     /// A name already in `changed` isn't added, since the read that is already due also sees what has been written
     /// since.
-    mutating func noteWriting(to name: String) {
+    mutating func recordWriting(to name: String) {
         compare(name)
         if !changed.contains(name) { beingWritten.insert(name) }
     }

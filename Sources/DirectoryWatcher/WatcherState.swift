@@ -69,19 +69,19 @@ struct WatcherState {
         if event.mask.contains(.ignored) {
             // The kernel has ended the watch, so its number must not be used again, not even to remove the watch.
             forget(role)
-            noteReplacement(of: role)
+            recordReplacement(of: role)
             checkIsDue = true
             return
         }
         if !event.mask.isDisjoint(with: [.deleteSelf, .moveSelf, .unmount]) {
             checkIsDue = true
-            noteReplacement(of: role)
+            recordReplacement(of: role)
             return
         }
         switch event.name {
         case .none:
             if case .file(let name) = role {
-                note(event.mask, of: name)
+                record(event.mask, of: name)
                 // The file may have lost its other links.
                 if event.mask.contains(.attributes) { arrivals.insert(name) }
                 return
@@ -103,7 +103,7 @@ struct WatcherState {
                 receive(event.mask, name: relative, entry: name, below: path + "/")
             case .linked(let path):
                 for link in links.names(to: name, in: path) {
-                    note(event.mask, of: link)
+                    record(event.mask, of: link)
                     // The link may now lead elsewhere or nowhere.
                     if event.mask.isDisjoint(with: [.closeWrite, .modify]) { arrivals.insert(link) }
                 }
@@ -120,32 +120,32 @@ struct WatcherState {
         } else if isRelevant(name) {
             // No event reports that a file gets another hard link elsewhere, so look with each other event.
             if mask != .modify { arrivals.insert(start + name) }
-            note(mask, of: start + name)
+            record(mask, of: start + name)
         }
     }
 
-    private mutating func note(_ mask: InotifyMask, of name: String) {
+    private mutating func record(_ mask: InotifyMask, of name: String) {
         // The writer hasn't closed the file yet, so a read might see half of its output.
         if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
-            dirty.noteWriting(to: name)
+            dirty.recordWriting(to: name)
         } else {
-            dirty.noteChange(of: name)
+            dirty.recordChange(of: name)
         }
     }
 
     /// Records that the contents of a directory with this role may have changed without an event.
-    private mutating func noteReplacement(of role: WatchRole) {
+    private mutating func recordReplacement(of role: WatchRole) {
         switch role {
         case .ancestor: break
-        case .linked(let path): noteChanges(of: links.names(into: path))
-        case .file(let name): noteChanges(of: [name])
+        case .linked(let path): recordChanges(of: links.names(into: path))
+        case .file(let name): recordChanges(of: [name])
         case .directory, .subdirectory, .companion: markRescan(.replaced)
         }
     }
 
     /// Records the names that a comparison of listings has found.
-    mutating func noteChanges(of names: some Sequence<String>) {
-        for name in names { dirty.noteChange(of: name) }
+    mutating func recordChanges(of names: some Sequence<String>) {
+        for name in names { dirty.recordChange(of: name) }
     }
 
     /// Marks everything dirty; the first reason stays.
@@ -165,7 +165,7 @@ struct WatcherState {
     // MARK: Links
 
     /// Records a name that existed before its directory was watched and may be a link or a tied file.
-    mutating func noteArrival(of name: String, below start: String = "") {
+    mutating func recordArrival(of name: String, below start: String = "") {
         if isRelevant(name) { arrivals.insert(start + name) }
     }
 
@@ -173,9 +173,9 @@ struct WatcherState {
     mutating func postpone(_ name: String) { arrivals.insert(name) }
 
     /// Records the current target of a link, or the current state of a tied file.
-    mutating func noteLink(_ name: String, to target: Links.Target) {
+    mutating func recordLink(_ name: String, to target: Links.Target) {
         links[name] = target
-        dirty.noteChange(of: name)
+        dirty.recordChange(of: name)
     }
 
     /// Records that a name is neither a link nor a tied file.
@@ -223,7 +223,7 @@ struct WatcherState {
         watches[role] = Watches.Watch(identity: identity, number: number)
         guard old?.number != number || old?.identity != identity else { return nil }
         if !known.insert(role).inserted { rearms += 1 }
-        noteReplacement(of: role)
+        recordReplacement(of: role)
         return unneeded(old)
     }
 
@@ -239,7 +239,7 @@ struct WatcherState {
     mutating func lost(_ role: WatchRole) -> Int32? {
         guard let old = watches[role] else { return nil }
         forget(role)
-        noteReplacement(of: role)
+        recordReplacement(of: role)
         return unneeded(old)
     }
 

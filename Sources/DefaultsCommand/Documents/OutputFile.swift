@@ -82,7 +82,7 @@ enum OutputFile {
     /// Gives a file the owner and group of the file that it replaces, or at least the group.
     ///
     /// - Returns: Whether the file now has the group; if not, the caller must drop the group's permissions.
-    private static func keep(_ owner: (user: uid_t, group: gid_t)?, of file: Int32) -> Bool {
+    private static func give(_ owner: (user: uid_t, group: gid_t)?, to file: Int32) -> Bool {
         guard let owner else { return true }
         if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }
         return (try? FileStatus(ofDescriptor: file))?.st_gid == owner.group
@@ -94,7 +94,7 @@ enum OutputFile {
         var temporary = FilePath(bytes: path.prefix + Array(".defaults-XXXXXX".utf8)).cString
         let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&temporary) })
         do throws(SystemCall.Failure) {
-            try SystemCall.run { fchmod(file.number, keep(owner, of: file.number) ? mode : mode & 0o707) }
+            try SystemCall.run { fchmod(file.number, give(owner, to: file.number) ? mode : mode & 0o707) }
             try file.write(bytes)
             try file.synchronize()
             try SystemCall.run { rename(temporary, path.cString) }

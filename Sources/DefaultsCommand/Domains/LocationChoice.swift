@@ -15,7 +15,7 @@ extension LocationChoice {
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
         let directory = try PreferencesDirectory(option: directory, environment: environment)
-        if let problem = directory.settingsProblem { SettingsWarning.note(problem) }
+        if let problem = directory.settingsProblem { SettingsWarning.report(problem) }
         return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
     }
 
@@ -73,7 +73,7 @@ extension LocationChoice {
 private enum SettingsWarning {
     private static let isGiven = Atomic(false)
 
-    static func note(_ problem: DefaultsError) {
+    static func report(_ problem: DefaultsError) {
         guard !isGiven.exchange(true, ordering: .relaxed) else { return }
         Failure.note(problem.description)
     }

@@ -91,7 +91,7 @@ enum TypedValue {
         if !isPropertyList { try checkEscapes(text) }
         do throws(PropertyListError) {
             let value = try parse(isPropertyList ? text : "\"\(text)\"")
-            noteEscapes(text, value)
+            reportEscapes(text, value)
             return value
         } catch {
             if JSONReader.isLikely(Array(text.utf8)) {
@@ -118,7 +118,7 @@ enum TypedValue {
     }
 
     /// Reports that text is not stored as it was typed, if standard error is a terminal.
-    private static func noteEscapes(_ text: String, _ value: PropertyListValue) {
+    private static func reportEscapes(_ text: String, _ value: PropertyListValue) {
         guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
         Failure.note(
             "\"\(text)\" was parsed as a property list and is stored as \"\(named(string))\". "

@@ -88,7 +88,7 @@ struct Apply: ParsableCommand {
         changed: inout Set<Domain>
     ) throws -> Bool {
         var kept: [String] = []
-        func keep(_ key: String, of domain: Domain, _ explanation: String = "") {
+        func report(_ key: String, of domain: Domain, _ explanation: String = "") {
             kept.append("\(style.name(domain)) \(key.printable) was changed later\(explanation), and keeps its value.")
         }
         for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) {
@@ -97,7 +97,7 @@ struct Apply: ParsableCommand {
             let outcome = try backend.takeBack(
                 ChangeSet(domain: domain, source: .app(.current), changes: changes), for: .reset(ofProfile: name),
                 by: Caller.program, isDry: dryRun)
-            for key in outcome.kept.keys { keep(key, of: domain) }
+            for key in outcome.kept.keys { report(key, of: domain) }
             if outcome.changes.isEmpty { continue }
             try show(outcome.changes, of: domain, style)
             if !dryRun { backend.reportForcedKeys(outcome.changes.map(\.key), of: domain) }
@@ -105,7 +105,7 @@ struct Apply: ParsableCommand {
         }
         for (domain, keys) in trace.changed {
             for (key, record) in keys where profile.edits[domain]?[key] == nil {
-                keep(key, of: domain, style.explanation(record))
+                report(key, of: domain, style.explanation(record))
             }
         }
         kept += trace.excluded.filter { profile.edits[$0] == nil }.map { style.excluded($0) }

@@ -120,7 +120,7 @@ struct BinaryReader: ~Copyable {
         }
         positions[level.object] = Self.met
         if level.isMet {
-            keep(
+            store(
                 CachedValue(
                     value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
                     height: level.height + 1),
@@ -149,12 +149,12 @@ struct BinaryReader: ~Copyable {
         case .ascii, .utf16:
             try count(content: found.count, at: found.offset)
             let string = try BinaryScalar.string(table.bytes, found)
-            if found.count > Self.inlined { keep(.string(string), found, as: object) }
+            if found.count > Self.inlined { store(.string(string), found, as: object) }
             return .string(string)
         case .data:
             try count(content: found.count, at: found.offset)
             let data = [UInt8](table.bytes[found.content..<(found.content + found.count)])
-            if found.count > Self.inlined { keep(.data(data), found, as: object) }
+            if found.count > Self.inlined { store(.data(data), found, as: object) }
             return .data(data)
         case .array, .dictionary:
             try open(found, as: object)
@@ -189,7 +189,7 @@ struct BinaryReader: ~Copyable {
         try count(content: found.count, at: found.offset)
         let string = try BinaryScalar.string(table.bytes, found)
         try MarkRun.check(string, at: found.offset)
-        if found.count > Self.inlined { keep(.string(string), found, as: object) }
+        if found.count > Self.inlined { store(.string(string), found, as: object) }
         return string
     }
 
@@ -197,12 +197,12 @@ struct BinaryReader: ~Copyable {
     private static let inlined = 15
 
     /// Caches text or data on its second use, so that later uses share its memory.
-    private mutating func keep(_ value: PropertyListValue, _ found: BinaryObject, as object: Int) {
+    private mutating func store(_ value: PropertyListValue, _ found: BinaryObject, as object: Int) {
         guard positions[object] == Self.met else { return positions[object] = Self.met }
-        keep(CachedValue(value: value, objects: 1, content: found.count, height: 0), as: object)
+        store(CachedValue(value: value, objects: 1, content: found.count, height: 0), as: object)
     }
 
-    private mutating func keep(_ value: CachedValue, as object: Int) {
+    private mutating func store(_ value: CachedValue, as object: Int) {
         kept.append(value)
         positions[object] = Int32(truncatingIfNeeded: kept.count)
     }
