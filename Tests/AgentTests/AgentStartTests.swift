@@ -7,8 +7,8 @@ import Testing
 struct AgentStartTests {
     private static let now = ContinuousClock.now
 
-    private static func start(in delay: Duration = .zero, hasAgent: Bool = false) -> AgentStart {
-        AgentStart(at: now, delay: delay, hasAgent: hasAgent)
+    private static func start(in delay: Duration = .zero, hasOwn: Bool = false) -> AgentStart {
+        AgentStart(at: now, delay: delay, hasOwn: hasOwn)
     }
 
     @Test("The first command starts an agent at once, and gives it a minute to answer")
@@ -36,7 +36,7 @@ struct AgentStartTests {
 
     @Test("No agent is started while the command's own from an earlier connection still runs")
     func earlierAgent() {
-        var start = Self.start(hasAgent: true)
+        var start = Self.start(hasOwn: true)
         #expect(start.step(at: Self.now, isPresent: false) == .wait)
         #expect(start.end(with: 0, at: Self.now) == true)
         #expect(!start.wasRefused)

@@ -52,9 +52,9 @@ struct AgentStart {
     /// - Parameters:
     ///   - now: The current time.
     ///   - delay: The time before this command starts an agent.
-    ///   - hasAgent: Whether an agent that this command started is still running.
-    init(at now: Time, delay: Duration, hasAgent: Bool) {
-        own = hasAgent ? .earlier : .none
+    ///   - hasOwn: Whether an agent that this command started is still running.
+    init(at now: Time, delay: Duration, hasOwn: Bool) {
+        own = hasOwn ? .earlier : .none
         start = now + delay
         deadline = start + Self.otherTimeout
     }

@@ -65,7 +65,7 @@ struct TailSession {
     /// - Returns: The connection; `nil` if the timeout expired.
     /// - Throws: If the agent that answers can't be followed, or no agent answers and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        var start = AgentStart(at: .now, delay: isAgain ? pauseBeforeStart : .zero, hasAgent: child != nil)
+        var start = AgentStart(at: .now, delay: isAgain ? pauseBeforeStart : .zero, hasOwn: child != nil)
         let notifications = try NotifySocket()
         while true {
             var obstacle: DefaultsError?
