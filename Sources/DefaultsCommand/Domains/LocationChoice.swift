@@ -75,6 +75,6 @@ private enum SettingsWarning {
 
     static func report(_ problem: DefaultsError) {
         guard !isGiven.exchange(true, ordering: .relaxed) else { return }
-        Failure.note(problem.description)
+        Failure.report(problem.description)
     }
 }

@@ -20,15 +20,15 @@ extension OpenDomain {
     ///
     /// If the location of the edit isn't obvious from the argument, such as a path with "..", it is reported first.
     func save(_ edit: () throws -> MadeEdit) throws {
-        if let note = location.note { Failure.note(note) }
+        if let note = location.note { Failure.report(note) }
         defer {
             if case .files(let store) = opened {
-                for copy in store.dequeueCopies() { Failure.note(BackupFile.message(ofCopy: copy)) }
+                for copy in store.dequeueCopies() { Failure.report(BackupFile.message(ofCopy: copy)) }
             }
         }
         do {
             let edit = try edit()
-            if let damage = replacedDamage { Failure.note("\(damage) \(Self.replacement)") }
+            if let damage = replacedDamage { Failure.report("\(damage) \(Self.replacement)") }
             do throws(DefaultsError) { try backend.synchronize(domain) } catch {
                 guard error.code == .agentUnavailable else { throw error }
                 guard !error.isTimeout, try isSaved(edit) else {
@@ -113,7 +113,7 @@ extension Backend {
             let forced = (try? snapshot(of: layer, keys: Array(keys)).values.keys.sorted()) ?? []
             if forced.isEmpty { continue }
             let path = system.directory(of: .managed)?.path(of: layer) ?? ""
-            Failure.note("\(path) forces \(ChangeText.list(forced)), so apps don't see this change.")
+            Failure.report("\(path) forces \(ChangeText.list(forced)), so apps don't see this change.")
         }
     }
 }

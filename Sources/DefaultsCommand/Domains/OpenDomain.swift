@@ -38,7 +38,7 @@ struct OpenDomain {
         let snapshot = try backend.snapshot(of: domain)
         if let damage = snapshot.damage {
             guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
-            if let use { Failure.note("\(damage) \(use)") }
+            if let use { Failure.report("\(damage) \(use)") }
         }
         return snapshot.values
     }
@@ -62,7 +62,7 @@ struct OpenDomain {
             values.merge(snapshot.values) { first, _ in first }
         }
         if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
-        for damage in damages { Failure.note("\(damage) The file's last good values, if any, are used.") }
+        for damage in damages { Failure.report("\(damage) The file's last good values, if any, are used.") }
         guard !values.isEmpty else { throw NotFound.domain(self) }
         return values
     }

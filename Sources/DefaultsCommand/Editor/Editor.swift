@@ -29,7 +29,7 @@ struct Editor {
             switch signals.wait() {
             case .signal(SIGINT), .signal(SIGQUIT), .childChanged, .stop, .timeout: break
             case .signal(let number):
-                Failure.note("Interrupted by a signal; nothing was changed. Your text is kept in \(path).")
+                Failure.report("Interrupted by a signal; nothing was changed. Your text is kept in \(path).")
                 signals.end(by: number)
             }
         }

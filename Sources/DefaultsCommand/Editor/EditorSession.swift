@@ -20,12 +20,12 @@ struct EditorSession {
             if !changes.isEmpty {
                 try set(changes, before)
             } else if Editor.mayNotHaveWaited(time) {
-                return Failure.note(
+                return Failure.report(
                     "Nothing was changed in \(location.name): the editor \"\(Editor(.current).command)\" ended at "
                         + "once. If it opened the text in a window, make it wait until you close that, as in "
                         + "EDITOR='code --wait'. The text is saved in \(file.path).")
             } else {
-                Failure.note("Nothing was changed in \(location.name).")
+                Failure.report("Nothing was changed in \(location.name).")
             }
         } catch {
             throw isKept(file, text) ? Self.adding("Your text is kept in \(file.path).", to: error) : error
@@ -55,8 +55,8 @@ struct EditorSession {
 
     /// Asks whether to edit again after the text couldn't be parsed.
     private func askToRetry(after error: Failure) -> Bool {
-        Failure.note(error.message)
-        Failure.note("Press Enter to edit again, or type q and Enter to quit.")
+        Failure.report(error.message)
+        Failure.report("Press Enter to edit again, or type q and Enter to quit.")
         guard let answer = readLine() else { return false }
         return !answer.lowercased().hasPrefix("q")
     }
@@ -66,7 +66,7 @@ struct EditorSession {
         let open = try options.open(location)
         let now = try open.backend.snapshot(of: open.domain).values
         for key in changes.keys.sorted() where now[key] != before[key] && changes[key] != .some(now[key]) {
-            Failure.note("Another program changed \"\(key)\" in the meantime; your value replaces its value.")
+            Failure.report("Another program changed \"\(key)\" in the meantime; your value replaces its value.")
         }
         try open.edit(changes)
     }

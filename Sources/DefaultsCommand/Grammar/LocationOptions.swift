@@ -78,7 +78,7 @@ extension LocationChoice {
         let time = Timestamp.now()
         let values = try open.backend.snapshot(of: open.domain).values
         guard let copy = try DomainFile(path: path).replaceDamage(with: values, of: time) else { return }
-        Failure.note("\(path) was not a property list. Its contents were saved to \(copy).")
+        Failure.report("\(path) was not a property list. Its contents were saved to \(copy).")
         try open.backend.synchronize(open.domain)
     }
 }

@@ -48,23 +48,23 @@ struct PastDomain {
         func isMeant(_ other: String) -> Bool { key == nil || key == other }
         let uncertain = past.uncertain.filter(isMeant)
         for key in uncertain.sorted() {
-            Failure.note(
+            Failure.report(
                 "\(key.printable) may have had another value then, since not all of its changes are in the history.")
         }
         for key in past.excluded.filter(isMeant).sorted() {
-            Failure.note("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
+            Failure.report("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
         }
         if past.hasUnknownChanges {
-            Failure.note(
+            Failure.report(
                 "The file was changed later while no agent was running. The history has only the result of those "
                     + "changes."
             )
         }
         if let problem {
             let isWhole = problem.code == .damaged
-            Failure.note("\(problem)" + (isWhole ? "" : " These are the oldest known values."))
+            Failure.report("\(problem)" + (isWhole ? "" : " These are the oldest known values."))
         } else if past.isTooOld {
-            Failure.note("The history has no change to \(name) from before then. These are its oldest known values.")
+            Failure.report("The history has no change to \(name) from before then. These are its oldest known values.")
         }
         return !uncertain.isEmpty || problem != nil
     }

@@ -30,19 +30,19 @@ struct UndoCommand {
                 let consequence =
                     outcome.changes.contains { $0.key == key }
                     ? "only newer changes are \(isRedo ? "redone" : "undone")" : "keeps its value"
-                Failure.note("\(name) \(key.printable) was changed later\(time), and \(consequence).")
+                Failure.report("\(name) \(key.printable) was changed later\(time), and \(consequence).")
             }
             // With names of keys, nobody asks about others.
             let hasExcludedKeys = outcome.hasExcludedKeys && filter.keys.isEmpty
-            if hasExcludedKeys { Failure.note(style.excluded(outcome.domain)) }
+            if hasExcludedKeys { Failure.report(style.excluded(outcome.domain)) }
             if outcome.changes.isEmpty, outcome.kept.isEmpty, !hasExcludedKeys {
-                Failure.note("\(name) already has the values from before.")
+                Failure.report("\(name) already has the values from before.")
             }
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
-        if let problem = plan.problem { Failure.note("\(problem)") }
+        if let problem = plan.problem { Failure.report("\(problem)") }
         if since != nil, plan.thinned.hasAny(after: end, filter) {
-            Failure.note("Not all changes since then are in the history; older ones have been thinned out.")
+            Failure.report("Not all changes since then are in the history; older ones have been thinned out.")
         }
         if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }
         if found == 0 { throw Failure(nothing, .notFound) }
@@ -61,7 +61,7 @@ struct UndoCommand {
         var hasSettings = false
         defer {
             if hasSettings {
-                Failure.note("The agent's settings were left alone. To undo their change, name the domain.")
+                Failure.report("The agent's settings were left alone. To undo their change, name the domain.")
             }
         }
         var end: Revision = 0

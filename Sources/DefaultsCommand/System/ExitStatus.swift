@@ -55,7 +55,7 @@ package struct Failure: Error {
 
     /// Writes a message to standard error, and ends the process.
     static func end(_ message: String, _ status: ExitStatus) -> Never {
-        note(message)
+        report(message)
         exit(status.rawValue)
     }
 
@@ -63,7 +63,7 @@ package struct Failure: Error {
     ///
     /// Control characters are escaped: the message may quote anything, such as a file's contents, and must stay one
     /// line.
-    static func note(_ message: String) {
+    static func report(_ message: String) {
         let line = Array("defaults: \(message.printable)\n".utf8)
         _ = write(STDERR_FILENO, line, line.count)
     }

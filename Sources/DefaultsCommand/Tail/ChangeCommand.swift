@@ -91,9 +91,9 @@ struct ChangeCommand {
             program: "/bin/sh", arguments: ["sh", "-c", command], variables: variables, input: input)
         switch try group.run(until: end) {
         case .status(0): return true
-        case .status(let status): Failure.note(Self.complaint(status, title))
+        case .status(let status): Failure.report(Self.complaint(status, title))
         case .wantedTerminal:
-            Failure.note(
+            Failure.report(
                 "The command for the change of \(title) was killed because it tried to use the terminal.")
         case .timeIsOver: return false
         }

@@ -50,7 +50,7 @@ struct TailSession {
             } catch let error as DefaultsError {
                 // The agent is being upgraded or replaced, so an agent will be available again soon.
                 guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
-                Failure.note("\(error) Reconnecting.")
+                Failure.report("\(error) Reconnecting.")
                 isAgain = true
             }
         }
@@ -152,7 +152,7 @@ struct TailSession {
             write(ChangeJSON.ready(at: cursor ?? begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {
             // Nothing may happen for a long time; show that the command is ready.
-            Failure.note("Following \(agent.welcome.directory) through the agent (pid \(agent.welcome.pid)).")
+            Failure.report("Following \(agent.welcome.directory) through the agent (pid \(agent.welcome.pid)).")
         }
         while options.count.map({ shown < $0 || awaitsValues }) ?? true {
             let left = milliseconds()
@@ -187,7 +187,7 @@ struct TailSession {
         do throws(Failure) {
             guard let call = ChangeCommand(command, event) else {
                 // Events other than changes are messages for the user.
-                ChangeText(isColored: false).lines(event).forEach(Failure.note)
+                ChangeText(isColored: false).lines(event).forEach(Failure.report)
                 return true
             }
             return try call.run(until: end)

@@ -39,7 +39,7 @@ extension OpenDomain {
         if keys.isEmpty { return }
         let remedy =
             isText ? " `read` prints numbers, dates and Booleans as strings; to keep types, use `read --json`." : ""
-        Failure.note(
+        Failure.report(
             "The edit changed the type of \(keys.count.counting("key")) in \(location.name): "
                 + "\(ChangeText.list(keys)).\(remedy)")
     }

@@ -120,7 +120,7 @@ enum TypedValue {
     /// Reports that text is not stored as it was typed, if standard error is a terminal.
     private static func reportEscapes(_ text: String, _ value: PropertyListValue) {
         guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
-        Failure.note(
+        Failure.report(
             "\"\(text)\" was parsed as a property list and is stored as \"\(named(string))\". "
                 + "To store it literally, put -string before it.")
     }

@@ -23,7 +23,7 @@ struct AllDomains {
         for snapshot in try location.open().backend.snapshots() where snapshot.domain.host == host {
             if let damage = snapshot.damage {
                 let hasValues = !snapshot.values.isEmpty
-                Failure.note("\(damage) \(hasValues ? "Showing its last good values." : "It is left out.")")
+                Failure.report("\(damage) \(hasValues ? "Showing its last good values." : "It is left out.")")
                 if !hasValues { isComplete = false }
             }
             if !snapshot.values.isEmpty { domains.append(Entry(domain: snapshot.domain, values: snapshot.values)) }

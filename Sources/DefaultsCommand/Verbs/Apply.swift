@@ -65,7 +65,7 @@ struct Apply: ParsableCommand {
             backend.reportForcedKeys(edit.keys, of: domain)
         }
         if !dryRun, !changed.isEmpty, let warning = warning(about: opened.agent) {
-            Failure.note(warning)
+            Failure.report(warning)
         }
         let hasKept =
             try trace.map { try reset($0, of: name, but: profile, in: style, with: backend, changed: &changed) }
@@ -109,8 +109,8 @@ struct Apply: ParsableCommand {
             }
         }
         kept += trace.excluded.filter { profile.edits[$0] == nil }.map { style.excluded($0) }
-        for note in kept.sorted() { Failure.note(note) }
-        if let problem = trace.problem { Failure.note("\(problem)") }
+        for note in kept.sorted() { Failure.report(note) }
+        if let problem = trace.problem { Failure.report("\(problem)") }
         return !kept.isEmpty
     }
 

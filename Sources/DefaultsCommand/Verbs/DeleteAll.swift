@@ -36,13 +36,13 @@ struct DeleteAll: ParsableCommand {
             open.location.directory == nil ? try open.backend.snapshots() : [try open.backend.snapshot(of: open.domain)]
         for snapshot in snapshots where snapshot.domain.name == open.domain.name {
             if let damage = snapshot.damage, snapshot.values.isEmpty {
-                Failure.note(damage)
+                Failure.report(damage)
                 isDamaged = true
             }
             keys.formUnion(snapshot.values.keys)
             guard !snapshot.values.isEmpty, key.map({ snapshot.values[$0] != nil }) ?? true else { continue }
             isFound = true
-            if let damage = snapshot.damage { Failure.note("\(damage) \(OpenDomain.replacement)") }
+            if let damage = snapshot.damage { Failure.report("\(damage) \(OpenDomain.replacement)") }
             let values: Difference = key.map { [$0: nil] } ?? [:]
             // Another connection each time, since the first may be lost.
             let found = try location.open(DomainLocation(snapshot.domain, directory: open.location.directory))

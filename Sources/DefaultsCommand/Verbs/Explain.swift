@@ -39,7 +39,7 @@ struct Explain: ParsableCommand {
         let open = try location.open(domain)
         let snapshots = try open.layers.map { try open.backend.snapshot(of: $0) }
         let damages = snapshots.compactMap(\.damage)
-        for damage in damages { Failure.note(damage) }
+        for damage in damages { Failure.report(damage) }
         let all = Set(snapshots.flatMap(\.values.keys)).sorted()
         let found = try (key.map { [$0] } ?? all).map { ($0, try layers(of: $0, in: snapshots, open)) }
         guard found.first?.1.isEmpty == false else { throw missing(open, snapshots, among: all) }

@@ -70,6 +70,6 @@ struct Log: ParsableCommand {
         }
         if let problem = history.problem { throw problem }
         // A misspelled name would otherwise look like a domain that never changed.
-        if shown == 0 { Failure.note("The history has no such changes.") }
+        if shown == 0 { Failure.report("The history has no such changes.") }
     }
 }

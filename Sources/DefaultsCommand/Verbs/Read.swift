@@ -89,7 +89,7 @@ struct Read: ParsableCommand {
                 all[entry.title] = .dictionary(entry.values)
             } else {
                 isComplete = false
-                Failure.note(
+                Failure.report(
                     "Another domain named \(entry.title) is left out: the output can hold each name only once.")
             }
         }

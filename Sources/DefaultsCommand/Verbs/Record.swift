@@ -58,7 +58,7 @@ struct Record: ParsableCommand {
         for snapshot in try location.open().backend.snapshots().compactMap({ filter($0) }) {
             if let damage = snapshot.damage {
                 let use = snapshot.values.isEmpty ? "It is left out." : "The profile has its last good values."
-                Failure.note("\(damage) \(use)")
+                Failure.report("\(damage) \(use)")
             }
             if !snapshot.values.isEmpty { profile.edits[snapshot.domain] = snapshot.values.mapValues { $0 } }
         }
@@ -83,9 +83,9 @@ struct Record: ParsableCommand {
                     key: change.key, old: change.old, new: last.new)
             }
         }
-        if let problem = history.problem { Failure.note("\(problem)") }
+        if let problem = history.problem { Failure.report("\(problem)") }
         if hasUnknown || history.thinned.hasAny(after: end, filter) {
-            Failure.note("Not all changes since then are in the history; the profile may be incomplete.")
+            Failure.report("Not all changes since then are in the history; the profile may be incomplete.")
         }
         var profile = Profile()
         for (domain, changes) in net {
@@ -103,7 +103,7 @@ struct Record: ParsableCommand {
         let interruption = try Interruption()
         _ = try agent.subscribe(.now, filter: filter, mode: .everything)
         var profile = Profile()
-        if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
+        if isatty(STDERR_FILENO) == 1 { Failure.report("Recording. Press Ctrl-C to stop.") }
         do throws(DefaultsError) {
             var end: Revision?
             while true {
@@ -117,7 +117,7 @@ struct Record: ParsableCommand {
                     end = try agent.barrier().cursor.revision
                     continue
                 }
-                if case .gap = event { Failure.note("Some changes were missed; the profile may be incomplete.") }
+                if case .gap = event { Failure.report("Some changes were missed; the profile may be incomplete.") }
                 if let end, case .record(let record, _) = event, record.revision > end { break }
                 guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
                     record.domain.user == .current, program.includes(changeSet)
@@ -126,7 +126,7 @@ struct Record: ParsableCommand {
             }
         } catch {
             if profile.edits.isEmpty { throw error }
-            Failure.note("\(error) These are the changes up to then.")
+            Failure.report("\(error) These are the changes up to then.")
         }
         return profile
     }

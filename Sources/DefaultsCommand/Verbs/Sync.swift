@@ -28,7 +28,7 @@ struct Sync: ParsableCommand {
         guard let agent = try location.open().agent else { return }
         var failures = try agent.barrier(domains).failures.map(\.description)
         guard let last = failures.popLast() else { return }
-        failures.forEach { Failure.note($0) }
+        failures.forEach { Failure.report($0) }
         throw Failure(last, .inputOutput)
     }
 }

@@ -75,7 +75,7 @@ struct Write: ParsableCommand {
             if case .set(let value) = new, found.steps.isEmpty {
                 try open.edit([found.key: isJSON ? value.preservingNumbers(of: values[found.key]) : value])
                 if values[found.key] == nil, let parent = key.missingParent, values[parent] == nil {
-                    Failure.note(
+                    Failure.report(
                         "\(open.location.subject) has no \"\(parent)\", so a key named \"\(found.key)\" was created. "
                             + "To set a value inside \"\(parent)\", put --key-path before the domain.")
                 }
