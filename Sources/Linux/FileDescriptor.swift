@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// An open file that is closed at the end of this value's lifetime.
 package struct FileDescriptor: ~Copyable, Sendable {

@@ -35,12 +35,12 @@ struct Saver: ~Copyable {
 
     /// Saves a domain under the directory's lock, after applying an edit, if given.
     ///
-    /// - Returns: The revision of the edit if it was applied, and the error if edits are left unsaved.
+    /// - Returns: The cursor of the edit if it was applied, and the error if edits are left unsaved.
     /// - Throws: The reason why the edit wasn't applied.
     mutating func save(
         _ domain: Domain, applying request: EditRequest?, _ policy: ObstaclePolicy
-    ) throws(DefaultsError) -> (applied: Revision?, failure: DefaultsError?) {
-        var applied: Revision?
+    ) throws(DefaultsError) -> (applied: Cursor?, failure: DefaultsError?) {
+        var applied: Cursor?
         do throws(DefaultsError) {
             try store.makeDirectory()
             // Read this before the creation of the lock file changes the directory.

@@ -31,20 +31,20 @@ extension Store {
     /// The edit's condition is therefore checked against the values in the file. Waits for the disk. An edit that was
     /// applied but can't be saved yet is in effect and pending, like any other.
     ///
-    /// - Returns: The revision of the edit's record, or the log's head if nothing changed; and the error if the edit
+    /// - Returns: The cursor of the edit's record, or the log's end if nothing changed; and the error if the edit
     ///   isn't saved.
     /// - Throws: The errors of `submit`, or the reason why the directory can't be locked or read; the edit is then not
     ///   applied.
     package func commit(
         _ request: EditRequest, _ policy: ObstaclePolicy = .wait
-    ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
+    ) throws(DefaultsError) -> (cursor: Cursor, failure: DefaultsError?) {
         try request.check()
         // Fail without disk access if the known values already contradict the edit's condition.
         if state.withLock({ $0.conditionFails(request) }) { throw .condition(of: request.domain) }
         let (applied, failure) = try whileSaving { saver throws(DefaultsError) in
             try saver.save(request.domain, applying: request, policy)
         }
-        return (applied ?? cursor.revision, failure)
+        return (applied ?? cursor, failure)
     }
 
     // MARK: Displaced files

@@ -131,17 +131,17 @@ package final class Store: Sendable {
 
     /// Applies an app's edit: it is in effect immediately, and pending until it is saved.
     ///
-    /// - Returns: The revision of the edit's record, or the log's head if nothing changed.
+    /// - Returns: The cursor of the edit's record, or the log's end if nothing changed.
     /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident store,
     ///   if the edit arrives so late that it would undo what others have done in the meantime; or `changed`, if the
     ///   edit expects values other than those in effect.
-    package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+    package func submit(_ request: EditRequest) throws(DefaultsError) -> Cursor {
         try request.check()
         return try apply(request)
     }
 
     /// Applies an edit like `submit`, after it has been checked.
-    func apply(_ request: EditRequest) throws(DefaultsError) -> Revision {
+    func apply(_ request: EditRequest) throws(DefaultsError) -> Cursor {
         try checkFit(of: request)
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
@@ -150,12 +150,14 @@ package final class Store: Sendable {
             return (.success(revision), actions)
         }
         let revision = try outcome.get()
+        // The epoch of the log as it has just been written.
+        let (epoch, changesAll) = state.withLock { ($0.log.epoch, $0.unchanged(by: request).isEmpty) }
         // A foreign writer may just have removed a value from the file that is still in effect here, because its change
         // hasn't been read yet.
-        if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
+        if !changesAll, !isAsKnown(request.domain) {
             transition { state in ((), state.makePending(request, now: .now())) }
         }
-        return revision
+        return Cursor(epoch: epoch, revision: revision)
     }
 
     /// Checks that a domain's file could hold the values in effect after an edit, unless the edit is small or doesn't

@@ -138,14 +138,14 @@ extension Engine {
     /// If the file can't be saved before the client stops waiting, the edit is in effect and pending, like any other.
     ///
     /// - Parameter request: The edit to apply.
-    /// - Returns: The revision of the edit's record, as from `Store.submit`.
+    /// - Returns: The cursor of the edit's record, as from `Store.submit`.
     /// - Throws: The errors of `Store.submit`.
-    func commitAndSave(_ request: EditRequest) async throws(DefaultsError) -> Revision {
+    func commitAndSave(_ request: EditRequest) async throws(DefaultsError) -> Cursor {
         let end = NIODeadline.now() + .seconds(2)
         do throws(DefaultsError) {
-            let revision = try await commit(request, until: end)
+            let cursor = try await commit(request, until: end)
             _ = await save(store.pending(among: [request.domain]), until: end)
-            return revision
+            return cursor
         } catch {
             // Only an edit that is made on a condition needs the directory's lock.
             return try store.submit(request)
@@ -161,9 +161,9 @@ extension Engine {
     /// - Parameters:
     ///   - request: The edit to apply.
     ///   - end: The deadline for the lock; `nil` if it is ten seconds from now.
-    /// - Returns: The revision of the edit's record, as from `Store.commit`.
+    /// - Returns: The cursor of the edit's record, as from `Store.commit`.
     /// - Throws: `locked` if another process has held the lock until then, and the errors of `Store.commit`.
-    func commit(_ request: EditRequest, until end: NIODeadline? = nil) async throws(DefaultsError) -> Revision {
+    func commit(_ request: EditRequest, until end: NIODeadline? = nil) async throws(DefaultsError) -> Cursor {
         let end = end ?? .now() + SaveObstacles.limit
         while true {
             let policy = policy(for: request.domain)
@@ -171,9 +171,9 @@ extension Engine {
                 Result { () throws(DefaultsError) in try store.commit(request, policy) }
             }
             switch outcome {
-            case .success(let (revision, failure)):
+            case .success(let (cursor, failure)):
                 recordAttempt(of: request.domain, policy: policy, failure: failure)
-                return revision
+                return cursor
             case .failure(let error):
                 guard error.code == .locked, .now() < end else { throw error }
             }

@@ -244,7 +244,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Makes an edit that waits for the disk, and serves no other request until it is made.
     private func confirmLater(
-        _ number: UInt64, _ edit: @escaping @Sendable () async throws(DefaultsError) -> Revision
+        _ number: UInt64, _ edit: @escaping @Sendable () async throws(DefaultsError) -> Cursor
     ) {
         guard let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -262,8 +262,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func confirm(_ revision: Revision, _ number: UInt64) {
-        let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
+    private func confirm(_ cursor: Cursor, _ number: UInt64) {
         answers.append((cursor, .edited(cursor), number))
     }
 

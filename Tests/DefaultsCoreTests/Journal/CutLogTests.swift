@@ -75,9 +75,9 @@ struct CutLogTests {
         let store = try open(fixture)
         func edit(_ domain: Domain, _ values: Difference, origin: Origin? = nil, isSaved: Bool = true) throws {
             let identity = EditIdentity(session: 1, number: UInt64(past.edits.count + 1))
-            let revision = try store.submit(
+            let cursor = try store.submit(
                 EditRequest(domain: domain, values: values, writer: .testApp, identity: identity, origin: origin))
-            let made = Made(domain: domain, values: values, identity: identity, revision: revision)
+            let made = Made(domain: domain, values: values, identity: identity, revision: cursor.revision)
             past.edits.append(made)
             if isSaved { try store.save(domain) } else { past.unsaved.append(made) }
         }
