@@ -16,7 +16,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// Opens a file, with close-on-exec.
-    package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
+    package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0) throws(SystemCall.Failure) {
         self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
     }
 

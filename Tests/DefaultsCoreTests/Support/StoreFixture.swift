@@ -91,7 +91,7 @@ extension Store {
     @discardableResult
     func edit(_ request: EditRequest) -> Revision {
         do throws(DefaultsError) {
-            return try submit(request)
+            return try submit(request).revision
         } catch {
             Issue.record(error)
             return cursor.revision
