@@ -74,11 +74,12 @@ extension LocationChoice {
     /// A backup copy of the file is saved first. Returns when the agent has reloaded the file.
     func replaceDamage(of argument: String) throws {
         let open = try open(argument)
-        let path = try directory(of: open.location).path(of: open.domain)
+        let directory = try directory(of: open.location)
+        let file = DomainFile(path: directory.path(of: open.domain))
         let time = Timestamp.now()
         let values = try open.backend.snapshot(of: open.domain).values
-        guard let copy = try DomainFile(path: path).replaceDamage(with: values, of: time) else { return }
-        Failure.report("\(path) was not a property list. Its contents were saved to \(copy).")
+        guard let copy = try file.replaceDamage(with: values, of: time, in: directory) else { return }
+        Failure.report("\(file.path) was not a property list. Its contents were saved to \(copy).")
         try open.backend.synchronize(open.domain)
     }
 }

@@ -58,14 +58,21 @@ extension DomainFile {
     /// - Parameters:
     ///   - values: The last good values; empty if there were none.
     ///   - time: The time at which they were in effect. Edits that others have made since then stand.
+    ///   - directory: The preferences directory that the file belongs to, whose lock is held meanwhile.
+    ///   - milliseconds: The time to wait for the lock.
     /// - Returns: The backup copy's path; `nil` if there was nothing to do.
-    /// - Throws: The reason why the file can't be read, copied or replaced.
-    package func replaceDamage(with values: DomainValues, of time: Timestamp) throws(DefaultsError) -> String? {
+    /// - Throws: `locked` if another process holds the lock until then; or the reason why the file can't be read,
+    ///   copied or replaced.
+    package func replaceDamage(
+        with values: DomainValues, of time: Timestamp, in directory: PreferencesDirectory,
+        timeout milliseconds: Int = 10_000
+    ) throws(DefaultsError) -> String? {
         guard let target = try? Self.resolvingLinks(path) else { return nil }
         let real = DomainFile(path: target, limits: limits)
         guard case .unusable(let damage) = real.read(known: nil, openWriters: .readAnyway) else { return nil }
         guard let version = damage.version else { throw damage.error }
-        let lock = try DirectoryLock(PreferencesDirectory(path: Path.directory(of: path)))
+        let lock = try DirectoryLock(directory, timeout: milliseconds)
+        let targetLock = try lockTarget(beside: directory, timeout: milliseconds)
         let copy: String
         do throws(SystemCall.Failure) {
             let bytes = try FileDescriptor(openingUnseen: target, O_RDONLY | O_NONBLOCK).read(upTo: limits.bytes)
@@ -100,7 +107,31 @@ extension DomainFile {
         // If the displaced file has changed, leave it to the next save, which preserves what was written at the last
         // moment.
         if case .unchanged? = replaced?.examine(known: version) { replaced?.removeName() }
+        _ = consume targetLock
         _ = consume lock
         return copy
+    }
+
+    /// Locks the directory of a link's target, since a process that uses the file's real path locks that directory.
+    ///
+    /// - Parameters:
+    ///   - directory: The preferences directory, which is already locked.
+    ///   - milliseconds: The time to wait for the lock.
+    /// - Returns: The lock; `nil` if the file isn't a link, or if the target's directory is already locked or can't be
+    ///   used.
+    /// - Throws: `locked` if another process holds the lock until then.
+    func lockTarget(
+        beside directory: PreferencesDirectory, timeout milliseconds: Int
+    ) throws(DefaultsError) -> DirectoryLock? {
+        guard isLink, let target = try? Self.resolvingLinks(path) else { return nil }
+        let parent = PreferencesDirectory(path: Path.directory(of: target))
+        let own = PreferencesDirectory(path: Path.directory(of: path))
+        if [directory.resolvedPath, own.resolvedPath].contains(parent.resolvedPath) { return nil }
+        do throws(DefaultsError) {
+            return try DirectoryLock(parent, timeout: milliseconds)
+        } catch {
+            if error.code == .directory { return nil }
+            throw error
+        }
     }
 }

@@ -3,8 +3,9 @@ import Linux
 
 /// The part of a store that replaces domains' files, and deals with what it has displaced or a crash has left.
 ///
-/// Nothing else changes a domain's file. A saver belongs to its store, which lets only one thread at a time use it (see
-/// `Store.saving`). It plans and merges in the store's state, whose lock it never holds during I/O.
+/// Nothing else changes a domain's file, except `DomainFile.replaceDamage` at a user's request. A saver belongs to its
+/// store, which lets only one thread at a time use it (see `Store.saving`). It plans and merges in the store's state,
+/// whose lock it never holds during I/O.
 struct Saver: ~Copyable {
     /// The store whose domains are saved; it owns the saver.
     unowned let store: Store
@@ -45,8 +46,9 @@ struct Saver: ~Copyable {
             try store.makeDirectory()
             // Read this before the creation of the lock file changes the directory.
             directoryChange = store.directory.lastChange(around: domain, now: .now())
-            let lock = try lockDirectory(policy)
-            let targetLock = try lockTarget(of: domain, policy)
+            let timeout = policy == .wait ? 10_000 : 0
+            let lock = try lockDirectory(timeout: timeout)
+            let targetLock = try store.file(of: domain)?.lockTarget(beside: store.directory, timeout: timeout)
             if leftovers == .unknown || leftovers == .some && store.lifetime == .transient { try handleLeftovers() }
             try store.fileLocks.withFile(of: domain) { () throws(DefaultsError) in
                 if let request {
@@ -77,9 +79,9 @@ struct Saver: ~Copyable {
     }
 
     /// Locks the directory, with the file of the last save if it was kept.
-    private mutating func lockDirectory(_ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock {
+    private mutating func lockDirectory(timeout: Int) throws(DefaultsError) -> DirectoryLock {
         if let kept = lock.take(), kept.lockAgain() { return kept }
-        return try DirectoryLock(store.directory, timeout: policy == .wait ? 10_000 : 0)
+        return try DirectoryLock(store.directory, timeout: timeout)
     }
 
     /// Saves a domain, retrying as often as foreign writers make necessary.
@@ -158,27 +160,6 @@ struct Saver: ~Copyable {
             state.domains[domain]?.intent = nil
             state.recordMarks(of: domain)
             return ((), [])
-        }
-    }
-
-    /// Locks the directory of a link's target as well, since a process that uses the file's real path locks that
-    /// directory.
-    ///
-    /// - Returns: The lock; `nil` if the file isn't a link, or if the target's directory is already locked or can't be
-    ///   used.
-    private func lockTarget(of domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock? {
-        guard let file = store.file(of: domain), file.isLink, let target = try? DomainFile.resolvingLinks(file.path)
-        else {
-            return nil
-        }
-        let parent = PreferencesDirectory(path: Path.directory(of: target))
-        let own = PreferencesDirectory(path: Path.directory(of: file.path))
-        if [store.directory.resolvedPath, own.resolvedPath].contains(parent.resolvedPath) { return nil }
-        do throws(DefaultsError) {
-            return try DirectoryLock(parent, timeout: policy == .wait ? 10_000 : 0)
-        } catch {
-            if error.code == .directory { return nil }
-            throw error
         }
     }
 

@@ -21,9 +21,36 @@ struct StoreTroubleTests {
             #expect(snapshot == ["a": 1])
             let time = Timestamp.now()
             fixture.edit(store, ["a": 2])
-            #expect(try DomainFile(path: fixture.path).replaceDamage(with: snapshot, of: time) != nil)
+            let directory = PreferencesDirectory(path: fixture.directory)
+            let file = DomainFile(path: fixture.path)
+            #expect(try file.replaceDamage(with: snapshot, of: time, in: directory) != nil)
             fixture.look(store)
             #expect(fixture.values(store) == ["a": 2])
+        }
+    }
+
+    @Test("A damaged file isn't replaced while a store saves, in ByHost and as a link's target too")
+    func replacingWhileSaving() throws {
+        try withStoreFixture { fixture in
+            let directory = PreferencesDirectory(path: fixture.directory)
+            try RawFile.makeDirectory(fixture.directory + "/ByHost")
+            let elsewhere = fixture.directory + "/elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{", to: elsewhere + "/real")
+            #expect(symlink("elsewhere/real", fixture.directory + "/link.plist") == 0)
+            for name in ["a.plist", "ByHost/a.H.plist"] { try RawFile.write("{", to: "\(fixture.directory)/\(name)") }
+            for (name, locked) in [
+                ("a.plist", directory), ("ByHost/a.H.plist", directory), ("link.plist", directory),
+                ("link.plist", PreferencesDirectory(path: elsewhere)),
+            ] {
+                let lock = try DirectoryLock(locked, timeout: 0)
+                let error = #expect(throws: DefaultsError.self) {
+                    try DomainFile(path: "\(fixture.directory)/\(name)").replaceDamage(
+                        with: ["a": 1], of: .now(), in: directory, timeout: 0)
+                }
+                #expect(error?.code == .locked, "\(name) \(locked.path)")
+                _ = consume lock
+            }
         }
     }
 
