@@ -11,7 +11,8 @@ package import PropertyList
 /// called from any thread; those that wait for the disk say so.
 ///
 /// The lock order is `saving`, then one of `fileLocks`, then the journal's `logFile`, then `state`; only the first two
-/// may be held while the observer is called. The journal's `archive` isn't held together with them.
+/// may be held while the observer is called. The journal's `archive` comes before `logFile`, and isn't held together
+/// with the first two.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
