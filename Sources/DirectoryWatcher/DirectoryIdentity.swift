@@ -57,7 +57,7 @@ struct OpenPath: ~Copyable {
         self.file = file
     }
 
-    /// The directory's descriptor, which stays open for the lifetime of this value.
+    /// The descriptor, which stays open for the lifetime of this value.
     var descriptor: Int32 { file.number }
 
     /// The magic number of the file system.

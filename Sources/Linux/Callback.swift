@@ -1,6 +1,6 @@
 /// A closure as the value of a generic type, such as a mutex.
 ///
-/// A bare closure in a generic type would gain another thunk with each access, and be stored that way.
+/// Each read and write of a bare closure in a generic type wraps it in another thunk; this type is wrapped only once.
 package struct Callback<Argument, Result>: Sendable {
     private let body: @Sendable (Argument) -> Result
 

@@ -1,6 +1,6 @@
 /// The delays between attempts: each is twice as long as the previous one, up to a limit.
 ///
-/// Pure; whoever retries counts the failures.
+/// Pure; the caller counts the failures.
 package struct RetryDelay: Sendable {
     private let first: Duration
     private let limit: Duration

@@ -45,7 +45,7 @@ package struct AgentTimeouts: Sendable {
     static let handOver = 12_000
     /// The silence after which an agent is asked whether it is still there, while changes are observed.
     package static let keepAlive: Int64 = 30_000
-    /// The delay before a silent agent is retried.
+    /// The delays before a silent agent is tried again.
     static let retry = RetryDelay(first: .seconds(30), limit: .seconds(600))
 }
 

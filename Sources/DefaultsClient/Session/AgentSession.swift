@@ -278,7 +278,8 @@ final class AgentSession: Session {
         }
         if message.number == 0 {
             // If the connection is lost, this is why the agent closed it.
-            if failure != nil, case .failure(let error) = message.message { failure = error }
+            let isLost = failure?.code == .agentUnavailable && failure?.isTimeout == false
+            if isLost, case .failure(let error) = message.message { failure = error }
             return
         }
         if let part = barriers.remove(message.number) {

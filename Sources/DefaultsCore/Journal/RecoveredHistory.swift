@@ -113,6 +113,14 @@ package struct RecoveredHistory: Sendable {
     }
 }
 
+/// Returns whether there is a regular file at a path.
+private func isRegular(_ path: String) throws(SystemCall.Failure) -> Bool {
+    do throws(SystemCall.Failure) { return try FileStatus(at: path, followsLinks: false).isRegular } catch {
+        guard error.number == ENOENT || error.number == ENOTDIR else { throw error }
+        return false
+    }
+}
+
 /// Reads a file that is there.
 private func readable<Value>(
     _ path: String, _ read: (_ path: String) throws(SystemCall.Failure) -> Value
@@ -142,7 +150,7 @@ private struct LeftFiles {
     mutating func recoverLog() throws(DefaultsError) -> RecoveredLog.Reading {
         let reading = try readable(log) { path throws(SystemCall.Failure) in try RecoveredLog.read(from: path) }
         if !reading.isDamaged { return reading }
-        if reading.log == nil, (try? FileStatus(at: log, followsLinks: false))?.isRegular != true { return .missing }
+        if reading.log == nil, try !readable(log, isRegular) { return .missing }
         var (isArchived, outcome) = (true, "Its intact changes are in the history")
         do throws(SystemCall.Failure) {
             try add(reading.log?.records ?? [])

@@ -1,7 +1,7 @@
 package import Glibc
 package import Linux
 
-/// The socket to an agent, which sends requests and receives messages, and waits only in `wait`.
+/// The socket to an agent, which sends requests and receives messages, and waits only to connect and in `wait`.
 ///
 /// It must be used by only one thread at a time. Callers of the other methods wait with `poll` for the events in
 /// `awaited`. So a client never blocks while writing to an agent that is itself blocked while writing to the client.
@@ -23,7 +23,7 @@ package struct AgentSocket: ~Copyable {
     /// - Throws: The failure to connect; EPERM if the listening process can't be trusted.
     package init(connectingTo path: String, timeout: Int64) throws(SystemCall.Failure) {
         let socket = try UnixSocket.connect(to: path, timeout: timeout)
-        // Whoever may replace the file decides who listens, so the peer is checked before anything is sent.
+        // Any program that can replace the file can listen there, so the peer is checked before anything is sent.
         guard let peer = SocketPeer(of: socket), peer.isTrusted else { throw SystemCall.Failure(number: EPERM) }
         self.peer = peer
         self.socket = socket

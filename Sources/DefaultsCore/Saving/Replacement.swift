@@ -86,8 +86,8 @@ struct Replacement {
     ) throws(SystemCall.Failure) -> FileDescriptor {
         let new = try NewFile.create(temporaryPath, O_WRONLY, isForEveryone: expected == nil)
         do throws(SystemCall.Failure) {
-            // Set the mark before writing the content, so that a later save can tell an incomplete version from a
-            // foreign writer's.
+            // Set the mark before writing the content, so that an incomplete version that is left can be told from
+            // a foreign writer's.
             SaveMark(hash: hash, times: times()).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
@@ -125,7 +125,7 @@ struct Replacement {
         // immediately before overwriting it.
         guard try hasContent(file, of: expected) else { return .fileChanged }
         // From here until the file is durable, the temporary file may be the only complete version. If the write fails,
-        // or after a crash, the temporary file stays for a later save.
+        // or after a crash, the temporary file stays as a leftover.
         isNeeded = true
         let version = try overwrite(file, with: bytes, hashed: hash)
         isNeeded = false
@@ -280,7 +280,7 @@ struct Replacement {
                 DefaultsError(
                     .notSaved, errno: error.number,
                     "\(original.path) was written, but its directory can't be made durable"
-                ).adding(StoreLifetime.resident.consequence),
+                ).adding(lifetime.consequence),
                 displaced: displaced)
         }
     }

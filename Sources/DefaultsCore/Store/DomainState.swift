@@ -4,7 +4,7 @@ import PropertyList
 struct DomainState {
     /// The file's values, its recent versions, and the edits that it doesn't hold yet.
     var merge = Merge()
-    /// The last known state of the file; until a loss is confirmed, the state before.
+    /// The last known state of the file; while a loss is unconfirmed, the state before it.
     private(set) var fileState = FileState.none
     /// The format of the file, or of the file to create if there is none.
     var format = PropertyListFormat.xml
@@ -58,6 +58,13 @@ struct DomainState {
         } else {
             fileState = .damaged(damage, lastGood: file)
         }
+    }
+
+    /// Sets the seal of a version, if that is still the file.
+    mutating func setSeal(_ seal: Seal, of version: FileVersion) {
+        guard case .usable(var current) = fileState, current == version else { return }
+        current.seal = seal
+        fileState = .usable(current)
     }
 
     /// Records that a file that hasn't been readable since this agent began had a version in the earlier agent's log.

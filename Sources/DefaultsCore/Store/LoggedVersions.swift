@@ -65,7 +65,7 @@ struct LoggedVersions {
         values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
 
-    /// Finds the positions of marked versions among all.
+    /// Finds the positions of marked versions among all versions.
     ///
     /// - Parameter marks: The marks of the versions in the log.
     /// - Returns: `versions.total` when each version was the newest, by hash.

@@ -30,7 +30,7 @@ struct ResumedDomain {
     private let logged: LoggedVersions
     /// The marks of those versions.
     let replaced: [FileMark]
-    /// The positions of the marked versions among all.
+    /// The positions of the marked versions among all versions.
     private let positions: [ContentHash: Int]
     /// The edits missing from the last of these versions.
     private(set) var unsaved: [String: Edit] = [:]

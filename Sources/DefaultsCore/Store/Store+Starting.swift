@@ -71,9 +71,10 @@ extension Store {
     /// Finds the seal of a resumed domain's file, if the log has older versions from which a writer might go on.
     private func findSeal(of domain: Domain) {
         let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.versions.isNew ? nil : $0.fileState } }
-        guard case .usable(var version)? = resumed, let path = file(of: domain)?.path else { return }
-        version.seal = Seal(ofFileAt: path, version.identity)
-        if version.seal != nil { state.withLock { $0.domains[domain]?.setFile(version) } }
+        guard case .usable(let version)? = resumed, let path = file(of: domain)?.path,
+            let seal = Seal(ofFileAt: path, version.identity)
+        else { return }
+        state.withLock { $0.domains[domain]?.setSeal(seal, of: version) }
     }
 
     /// Reads files on all cores, and adds undisturbed domains to the state.

@@ -143,7 +143,8 @@ actor Engine: Service {
         return value
     }
 
-    /// Runs a closure that uses the watcher: where it may wait for the disk, if that takes long, and otherwise here.
+    /// Runs a closure that uses the watcher: on the disk's thread if a watched directory is on a slow file system, and
+    /// otherwise on the loop.
     func withWatcher<Value: Sendable>(
         _ body: @escaping @Sendable (ForkSafeMutex<DirectoryWatcher>) -> Value
     ) async -> Value {

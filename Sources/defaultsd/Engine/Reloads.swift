@@ -2,7 +2,7 @@ import DefaultsCore
 import DirectoryWatcher
 import Linux
 
-/// The reloads that have begun and not ended, with the names of their domains, and the reloads and reads to be made.
+/// The reloads that are running, with the names of their domains, and those that are still to be made.
 struct Reloads {
     /// The names by the reload's number; `nil` if the reload may change all domains.
     private var names: [Int: Set<DomainName>?] = [:]

@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// second for the life of the process to check whether it has enough threads (`_dispatch_workq_monitor_pools` in
 /// libdispatch's `workqueue.c`). An idle agent shouldn't wake up at all.
 final class EventLoopExecutor: TaskExecutor {
-    /// The loop.
+    /// The loop that runs the tasks.
     let eventLoop: any EventLoop
 
     init(_ eventLoop: any EventLoop) {
