@@ -49,11 +49,10 @@ extension ClientState {
             }
         }
 
-        /// Begins to receive all values.
-        mutating func begin() { progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: hasGap) }
-
-        /// Begins to receive all values again, after changes were missed.
-        mutating func restart() { progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: true) }
+        /// Begins to receive all values, perhaps again, after changes were missed.
+        mutating func begin(afterGap isGap: Bool = false) {
+            progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: isGap || hasGap)
+        }
 
         /// Records that values of a domain have arrived.
         ///

@@ -64,7 +64,7 @@ extension ClientState {
     mutating func mustReload(_ commit: Commit) -> Bool {
         let name = commit.domain.name
         guard names[name]?.isAtRest == true, holds(commit.expected, in: commit.domain) else { return false }
-        names[name]?.restart()
+        names[name]?.begin(afterGap: true)
         return true
     }
 
@@ -89,13 +89,13 @@ extension ClientState {
             }
             publish(event, &effects)
             // Followers get the gap only when the values have arrived, so that they can't read earlier ones after it.
-            if mustRestart { names[name]?.restart() }
+            if mustRestart { names[name]?.begin(afterGap: true) }
         case .initial(let snapshot):
             _ = names[name]?.see(snapshot.domain)
             recordDamage(snapshot.damage, of: snapshot.domain, &effects)
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
-            names[name]?.restart()
+            names[name]?.begin(afterGap: true)
         case .bookmark:
             guard let (seen, hasGap) = names[name]?.finish() else { break }
             for domain in replicas.domains(named: name) where !seen.contains(domain) {
@@ -107,7 +107,7 @@ extension ClientState {
             if users[name] == nil { idle.add(name) }
         case .ended:
             mustRestart = true
-            names[name]?.restart()
+            names[name]?.begin(afterGap: true)
         }
         return (mustRestart, effects)
     }

@@ -63,8 +63,8 @@ extension AgentConnection {
 
     /// Returns the agent's status, which is the content of `defaults status --json`.
     ///
-    /// `pid` is the agent's process ID in this namespace, and is missing if there is none. `ownPID` is the process ID
-    /// in the agent's own namespace, if different.
+    /// `pid` is the agent's process ID in this namespace; it is missing if the agent has none here. `ownPID` is the
+    /// process ID in the agent's own namespace, if different.
     package func status() throws(DefaultsError) -> DomainValues {
         guard case .status(var status) = try answer(to: .status) else { throw Self.unexpected("status") }
         let own = status["pid"]

@@ -122,5 +122,5 @@ final class CopyRecorder: StoreObserver {
     func storeReported(_ event: LogRecord.Event) {}
     func storeLostLog(_ error: DefaultsError) {}
     func storeNeedsMaintenance() {}
-    func storeKeptCopy(_ copy: String) { paths.withLock { $0.append(copy) } }
+    func storeMadeCopy(_ copy: String) { paths.withLock { $0.append(copy) } }
 }

@@ -106,8 +106,16 @@ package struct DomainFile: Sendable {
                 file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes,
                 after: earlier)
         } catch {
-            if error.number == ENOENT { return .certain(isLink ? .unusable(missingTarget) : .missing) }
-            return .certain(.unusable(damage(after: error, of: path)))
+            return .certain(error.number == ENOENT ? absence : .unusable(damage(after: error, of: path)))
+        }
+    }
+
+    /// The outcome of reading a name that leads to no file: there is none, or a link leads nowhere.
+    private var absence: FileReading {
+        do throws(SystemCall.Failure) {
+            return try FileStatus(at: path, followsLinks: false).isLink ? .unusable(missingTarget) : .missing
+        } catch {
+            return error.number == ENOENT ? .missing : .unusable(damage(after: error, of: path))
         }
     }
 

@@ -101,7 +101,8 @@ extension Journal {
                 if let old = file.file { old.sizeLimit += old.sizeLimit / 2 }
                 // The log was closed, or its exclusions have changed, and this is called again.
                 if error.number == ECANCELED || file.problem != nil || file.archiveProblem != nil { return }
-                file.report(error, "The change log \(location.log) can't be replaced, so it keeps growing")
+                file.report(
+                    error, "The change log \(location.log) can't be replaced", consequence: "It keeps growing.")
             }
             return false
         }
@@ -167,9 +168,9 @@ extension Journal {
         } catch {
             let consequence =
                 unarchived == .dropped
-                ? "so they have been dropped from the history" : "so the change log keeps growing"
+                ? "They have been dropped from the history." : "The change log keeps growing."
             logFile.withLock {
-                $0.report(error, "Older changes can't be moved to \(location.archive), \(consequence)")
+                $0.report(error, "Older changes can't be moved to \(location.archive)", consequence: consequence)
             }
             throw error
         }

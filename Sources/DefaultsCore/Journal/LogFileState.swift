@@ -75,9 +75,10 @@ struct LogFileState: ~Copyable {
     }
 
     /// Sets `archiveProblem`.
-    mutating func report(_ failure: SystemCall.Failure, _ problem: String) {
-        archiveProblem = DefaultsError(
+    mutating func report(_ failure: SystemCall.Failure, _ problem: String, consequence: String? = nil) {
+        let error = DefaultsError(
             .notSaved, errno: failure.number, problem, remedy: "Free disk space, or check the permissions.")
+        archiveProblem = consequence.map { error.adding($0) } ?? error
     }
 
     // MARK: Exclusions

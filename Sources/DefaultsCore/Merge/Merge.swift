@@ -108,7 +108,7 @@ package struct Merge: Sendable {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
-            if replace(key, with: theirs, at: keyTime(key), readFrom: format, &result) { pending[key] = nil }
+            if decide(on: key, theirs: theirs, at: keyTime(key), readFrom: format, into: &result) { pending[key] = nil }
         }
         for key in inference.stale where pending[key] == nil {
             // The writer didn't mean to change this key back, so restore the newer value.
@@ -134,7 +134,7 @@ package struct Merge: Sendable {
         let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
         var result = Result()
         for key in difference.keys {
-            if replace(key, with: nil, at: time, readFrom: .binary, &result) { pending[key] = nil }
+            if decide(on: key, theirs: nil, at: time, readFrom: .binary, into: &result) { pending[key] = nil }
         }
         advance(by: difference, at: time, placedAt: time, writtenAt: time)
         record(difference.keys.lazy.map { ($0, time) })
@@ -173,7 +173,7 @@ package struct Merge: Sendable {
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
                     result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
                 }
-            } else if replace(key, with: disk[key], at: time, readFrom: format, &result) {
+            } else if decide(on: key, theirs: disk[key], at: time, readFrom: format, into: &result) {
                 pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
             }
         }
@@ -259,10 +259,10 @@ package struct Merge: Sendable {
     /// Decides whether a foreign writer's value replaces the one in effect, and adds the change and any overruled value
     /// to `result`.
     ///
-    /// - Returns: Whether it does.
-    private func replace(
-        _ key: String, with theirs: PropertyListValue?, at time: Timestamp, readFrom format: PropertyListFormat,
-        _ result: inout Result
+    /// - Returns: Whether the foreign writer's value wins.
+    private func decide(
+        on key: String, theirs: PropertyListValue?, at time: Timestamp, readFrom format: PropertyListFormat,
+        into result: inout Result
     ) -> Bool {
         let mine = current(key)
         if PropertyListValue.areSame(mine, theirs, readFrom: format) { return false }

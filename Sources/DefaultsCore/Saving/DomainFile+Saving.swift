@@ -79,8 +79,8 @@ extension DomainFile {
             guard ContentHash(bytes) == version.hash else { throw SystemCall.Failure(number: EBUSY) }
             copy = try BackupFile.write(bytes, of: target, because: .damaged)
         } catch {
-            throw DefaultsError(
-                .notSaved, errno: error.number, "\(target) can't be backed up, so it isn't replaced")
+            throw DefaultsError(.notSaved, errno: error.number, "\(target) can't be backed up").adding(
+                "So it isn't replaced.")
         }
         let value = PropertyListValue.dictionary(values)
         let new: [UInt8]

@@ -28,20 +28,20 @@ struct DomainState {
     var file: FileVersion? {
         switch fileState {
         case .usable(let version), .damaged(_, lastGood: let version?): version
-        case .none, .unread, .damaged: nil
+        case .none, .unseen, .damaged: nil
         }
     }
 
     /// The reason why the file can't be used; `merge.base` is then its last good state.
     var damage: FileDamage? {
         switch fileState {
-        case .damaged(let damage, _), .unread(_, let damage?): damage
-        case .none, .usable, .unread: nil
+        case .damaged(let damage, _), .unseen(_, let damage?): damage
+        case .none, .usable, .unseen: nil
         }
     }
 
     /// The hash of the file's last known content; `nil` if there is no file.
-    var hash: ContentHash? { if case .unread(let hash, _) = fileState { hash } else { file?.hash } }
+    var hash: ContentHash? { if case .unseen(let hash, _) = fileState { hash } else { file?.hash } }
 
     /// Records a usable version of the file, or that there is no file.
     ///
@@ -53,8 +53,8 @@ struct DomainState {
 
     /// Records that the file can't be used.
     mutating func setDamage(_ damage: FileDamage) {
-        if case .unread(let hash, _) = fileState {
-            fileState = .unread(hash, damage)
+        if case .unseen(let hash, _) = fileState {
+            fileState = .unseen(hash, damage)
         } else {
             fileState = .damaged(damage, lastGood: file)
         }
@@ -68,7 +68,7 @@ struct DomainState {
     }
 
     /// Records that a file that hasn't been readable since this agent began had a version in the earlier agent's log.
-    mutating func setUnread(_ hash: ContentHash) { fileState = .unread(hash, damage) }
+    mutating func setUnseen(_ hash: ContentHash) { fileState = .unseen(hash, damage) }
 }
 
 /// The last known state of a domain's file.
@@ -82,5 +82,5 @@ enum FileState {
     /// The file hasn't been readable since this agent began, perhaps because of damage.
     ///
     /// The hash is that of its last version in the earlier agent's log, from which `merge.base` comes.
-    case unread(ContentHash, FileDamage?)
+    case unseen(ContentHash, FileDamage?)
 }

@@ -220,7 +220,7 @@ struct ResumedDomain {
     ///
     /// - Returns: Whether the file lacks edits, which are pending now.
     func complete(_ state: inout DomainState?) -> Bool {
-        restoreEarlierFile(in: &state)
+        restoreUnseenVersion(in: &state)
         let edits = unsaved(beside: state?.merge.base ?? [:])
         if case .contents(let contents) = reading {
             restoreVersions(of: contents, in: &state, hasEdits: !edits.isEmpty)
@@ -238,13 +238,13 @@ struct ResumedDomain {
     /// Restores the last version of an unreadable file from the log.
     ///
     /// Once the file can be read, only its differences from that version are changes.
-    private func restoreEarlierFile(in state: inout DomainState?) {
+    private func restoreUnseenVersion(in state: inout DomainState?) {
         guard case .unreadable = finding, let hash = certain.hash else { return }
         let values = logged.values(without: certain.pending, replacing: overwritten)
         state = state ?? DomainState()
         state?.merge = Merge(base: values.compactMapValues(\.self), logged)
         state?.earlierVersions = positions
-        state?.setUnread(hash)
+        state?.setUnseen(hash)
     }
 
     /// Returns the edits missing from a file with the given values.

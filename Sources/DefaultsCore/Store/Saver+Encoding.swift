@@ -133,9 +133,8 @@ extension Saver {
         } catch {
             // The file is being written right now.
             if error.number == EBUSY { throw isOpen(file) }
-            throw DefaultsError(
-                .notSaved, errno: error.number, "\(file.path) \(finding) and can't be backed up, so it isn't replaced"
-            ).adding(store.lifetime.consequence)
+            throw DefaultsError(.notSaved, errno: error.number, "\(file.path) \(finding) and can't be backed up")
+                .adding("So it isn't replaced. \(store.lifetime.consequence)")
         }
         store.state.withLock { $0.domains[domain]?.backedUp = kept.hash }
     }

@@ -100,7 +100,7 @@ package final class Store: Sendable {
 
     /// Reports a backup copy.
     func reportCopy(_ copy: String) {
-        observer.withLock { $0.object }?.storeKeptCopy(copy)
+        observer.withLock { $0.object }?.storeMadeCopy(copy)
     }
 
     // MARK: Reading

@@ -14,7 +14,7 @@ package protocol StoreObserver: AnyObject, Sendable {
     /// Requests that `Store.maintainJournal` be called soon, on a thread that may wait for the disk.
     func storeNeedsMaintenance()
     /// Handles a new backup copy, given by its path, of contents that couldn't be merged or will be replaced.
-    func storeKeptCopy(_ copy: String)
+    func storeMadeCopy(_ copy: String)
 }
 
 /// The urgency of a save.

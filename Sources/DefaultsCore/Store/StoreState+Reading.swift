@@ -52,7 +52,7 @@ extension StoreState {
     private mutating func applyContents(
         _ contents: FileContents, of domain: Domain, now: Timestamp
     ) -> [StoreAction] {
-        let isUnseen = if case .unread? = domains[domain]?.fileState { true } else { false }
+        let isUnseen = if case .unseen? = domains[domain]?.fileState { true } else { false }
         return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
             // A read-only file is used as it is, since an overwritten value could never be restored to it.
             if domain.user != .current { $0.versions = FileVersions() }

@@ -306,7 +306,7 @@ extension Engine: StoreObserver {
 
     nonisolated func storeNeedsMaintenance() { onLoop { $0.maintainJournal() } }
 
-    nonisolated func storeKeptCopy(_ copy: String) {
+    nonisolated func storeMadeCopy(_ copy: String) {
         log.logger.warning("\(BackupFile.message(ofCopy: copy))")
     }
 

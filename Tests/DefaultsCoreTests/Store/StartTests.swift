@@ -152,7 +152,7 @@ struct DomainAtRestTests {
             { $0.merge.versions.append(back: [:], at: Timestamp(nanoseconds: 1), writtenAt: .now()) },
             { $0.merge.pending["a"] = Edit(value: 1, time: Timestamp(nanoseconds: 1), writer: .agent, sequence: 1) },
             { $0.merge.keyTimes["a"] = Timestamp(nanoseconds: 1) }, { $0.merge.base["a"] = 2 },
-            { $0.setFile(nil) }, { $0.setUnread(ContentHash(value: 1)) },
+            { $0.setFile(nil) }, { $0.setUnseen(ContentHash(value: 1)) },
             { $0.missingSince = Timestamp(nanoseconds: 1) }, { $0.earlierVersions = [ContentHash(value: 1): 1] },
             { $0.setDamage(FileDamage(error: DefaultsError(.damaged, "damaged"))) },
             { $0.equivalentKeys = ContentHash(value: 1) }, { $0.backedUp = ContentHash(value: 1) },

@@ -325,7 +325,7 @@ struct StoreTests {
             func storeReported(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
             func storeNeedsMaintenance() {}
             func storeLostLog(_ error: DefaultsError) { told.withLock { $0.append("\(error)") } }
-            func storeKeptCopy(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
+            func storeMadeCopy(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
         }
         try withStoreFixture { fixture in
             let store = fixture.store()
