@@ -79,19 +79,19 @@ struct CommandWork {
         ]
     }
 
-    /// Our command: the static build described in the README, if there is one.
+    /// Our command: the static executable that `Config/install` links, if there is one.
     private static var command: String { hasStatic ? staticCommand : dynamicCommand }
     private static var name: String { hasStatic ? "defaults, static" : "defaults" }
     /// Whether there is a static build that isn't older than the other measured programs.
     private static let hasStatic = age(of: staticCommand).map { $0 <= age(of: dynamicCommand) ?? 0 } ?? false
-    private static let staticCommand = ".build-static/release/defaults"
+    private static let staticCommand = ".build-release/release/defaults-static"
     private static let dynamicCommand = BenchEnvironment.beside("defaults")
 
     /// Returns a contender for the other build of our command.
     private static func other(_ begin: @escaping () -> Contender.Round) -> Contender {
         hasStatic
             ? .peer("defaults, dynamic", package: "") { begin() }
-            : .unmeasured("defaults, static", why: "see the README to build it; it must not be older than defaultsd")
+            : .unmeasured("defaults, static", why: "Config/install links it; it must not be older than defaultsd")
     }
 
     /// Returns the age of a file, in seconds.
