@@ -116,5 +116,15 @@ enum CompletionScript {
                 printf '%s\n' $token
             end
         end
+
+        # For each key that is pressed, fish checks some 280 conditions, nearly all of other verbs. Parsing the line for
+        # each would take half a second.
+        for kind in flags_or_options positional
+            functions -c __defaults_should_offer_completions_for_$kind __defaults_should_offer_for_$kind
+            function __defaults_should_offer_completions_for_$kind -V kind -a expected_commands
+                contains -- (string split ' ' $expected_commands)[-1] (__defaults_tokens -pc)
+                and __defaults_should_offer_for_$kind $argv
+            end
+        end
         """#
 }
