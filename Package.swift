@@ -248,6 +248,11 @@ let package = Package(
     ]
 )
 
+// Other traits compile all modules again, so `.ci/run` builds them with only the tests of what they change.
+if let tests = Context.environment["DEFAULTSD_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { $0.type == .test && !tests.contains(Substring($0.name)) }
+}
+
 // Only Config/documentation needs this plugin. It can't depend on a trait, because SwiftPM has conditions only for the
 // products that targets use.
 if isDocumented {

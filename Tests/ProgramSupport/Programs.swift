@@ -3,9 +3,10 @@ import Foundation
 import TestSupport
 
 extension Programs {
-    /// The directory of the programs that are built together with the tests: the one that contains the test bundle.
+    /// The directory of the programs: `DEFAULTSD_PROGRAMS`, or the one that contains the test bundle.
     package static let directory =
-        URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
+        ProcessInfo.processInfo.environment["DEFAULTSD_PROGRAMS"]
+        ?? URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
 
     package static let defaults = "\(directory)/defaults"
     package static let defaultsd = "\(directory)/defaultsd"
