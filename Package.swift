@@ -61,27 +61,28 @@ let package = Package(
     targets: [
         // Layer 0: the system and the property-list codec.
         .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
+        .target(name: "CFork"),
         .target(name: "CLinux"),
         .target(name: "CProcCheck"),
-        .target(name: "Linux", dependencies: ["CLinux"], swiftSettings: settings),
+        .target(name: "Linux", dependencies: ["CFork", "CLinux"], swiftSettings: settings),
         .target(name: "PropertyList", swiftSettings: settings),
 
         // Layer 1: watching a directory, and the engine.
         .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
-        .target(name: "DefaultsCore", dependencies: ["CLinux", "Linux", "PropertyList"], swiftSettings: settings),
+        .target(
+            name: "DefaultsCore", dependencies: ["CFork", "CLinux", "Linux", "PropertyList"], swiftSettings: settings),
 
         // Layer 2: the one client of the agent, with the store that a process uses where no agent runs.
         .target(
-            name: "DefaultsClient", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList"],
+            name: "DefaultsClient", dependencies: ["CFork", "CLinux", "DefaultsCore", "Linux", "PropertyList"],
             swiftSettings: settings),
 
         // Layer 3: the library for apps.
         .target(
             name: "DefaultsKit",
             dependencies: [
-                .byName(name: "CLinux", condition: linux), .byName(name: "DefaultsClient", condition: linux),
-                .byName(name: "DefaultsCore", condition: linux), .byName(name: "Linux", condition: linux),
-                "PropertyList",
+                .byName(name: "DefaultsClient", condition: linux), .byName(name: "DefaultsCore", condition: linux),
+                .byName(name: "Linux", condition: linux), "PropertyList",
             ],
             swiftSettings: settings + overFoundation),
 

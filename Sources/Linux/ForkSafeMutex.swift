@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import Glibc
 
 /// The mutex used throughout this package, which works in a forked child and is known to the thread sanitizer.
@@ -6,7 +6,7 @@ import Glibc
 /// `Synchronization.Mutex` isn't an alternative. The sanitizer doesn't see its locks, and so reports false races. Nor
 /// does it work in a forked child, for two reasons: it caches the thread's ID, which in a child is still the parent's,
 /// so the kernel refuses the lock as soon as two threads contend for it; and if another thread holds it during the
-/// fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so a
+/// fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`fork_enter`), so a
 /// child never sees a half-changed value.
 ///
 /// The type is unchecked `Sendable` because the compiler can't see that `mutex` guards `value`.
@@ -34,11 +34,11 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
     package func withLock<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        linux_enter(linux_gate_lock)
+        fork_enter(fork_gate_lock)
         pthread_mutex_lock(mutex)
         defer {
             pthread_mutex_unlock(mutex)
-            linux_leave(linux_gate_lock)
+            fork_leave(fork_gate_lock)
         }
         return try body(&value.pointee)
     }
@@ -49,8 +49,8 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
     package func withLockIfAvailable<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        linux_enter(linux_gate_lock)
-        defer { linux_leave(linux_gate_lock) }
+        fork_enter(fork_gate_lock)
+        defer { fork_leave(fork_gate_lock) }
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { pthread_mutex_unlock(mutex) }
         return try body(&value.pointee)

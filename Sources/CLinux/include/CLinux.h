@@ -5,8 +5,6 @@
 
 #pragma once
 
-#include "Fork.h"
-
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 package import DefaultsCore
 import Linux
 package import PropertyList
@@ -112,8 +112,8 @@ extension Client {
         case .current:
             let location = try location.get()
             // A fork must wait: the child would inherit the connection's descriptors.
-            linux_enter(linux_gate_work)
-            defer { linux_leave(linux_gate_work) }
+            fork_enter(fork_gate_work)
+            defer { fork_leave(fork_gate_work) }
             // If the agent can't be reached, the files are read, even if the environment names a socket.
             if let agent = try? AgentConnection.open(location.address.get(), for: location.directory) {
                 return try agent.domains()

@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import DefaultsCore
 import Glibc
 import Linux
@@ -26,7 +26,7 @@ final class ClientRequests: Sendable {
     var descriptor: Int32 { eventfd.load(ordering: .relaxed) }
 
     deinit {
-        linux_keep_in_child(descriptor)
+        fork_keep_in_child(descriptor)
         close(descriptor)
     }
 
@@ -36,7 +36,7 @@ final class ClientRequests: Sendable {
     func open() {
         guard descriptor < 0 else { return }
         let new = EventDescriptor.open()
-        linux_close_in_child(new)
+        fork_close_in_child(new)
         eventfd.store(new, ordering: .relaxed)
     }
 

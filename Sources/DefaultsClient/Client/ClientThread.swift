@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import DefaultsCore
 import Glibc
 import Linux
@@ -66,8 +66,8 @@ final class ClientThread {
 
     private func run() {
         // A fork blocks until this thread is idle or between edits or events.
-        linux_enter(linux_gate_work)
-        defer { linux_leave(linux_gate_work) }
+        fork_enter(fork_gate_work)
+        defer { fork_leave(fork_gate_work) }
         while !hasEnded {
             let requests = client.requests.dequeue()
             do throws(DefaultsError) {
@@ -82,7 +82,7 @@ final class ClientThread {
         }
         client.line.open(nil)
         link.files?.end()
-        linux_keep_in_child(descriptor)
+        fork_keep_in_child(descriptor)
         barriers.finishAll()
         commits.abandon()
         client.transition { ((), $0.abandonLoads()) }
@@ -180,10 +180,10 @@ final class ClientThread {
         var timeout = deadline?.millisecondsLeft ?? -1
         if client.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
         closeInChild(awaited.dropFirst().first?.fd ?? -1)
-        linux_leave(linux_gate_work)
+        fork_leave(fork_gate_work)
         // Round up: a wait that ends just before its deadline would be followed by waits of zero length.
         isActive = poll(&awaited, nfds_t(awaited.count), timeout > 0 ? timeout + 1 : timeout) > 0
-        linux_enter(linux_gate_work)
+        fork_enter(fork_gate_work)
         if case .files = link, !client.isStale, lastReload + Self.freshness <= .now(), !client.isObserved {
             client.setStale(true)
         }
@@ -191,15 +191,15 @@ final class ClientThread {
 
     /// Lets a waiting fork proceed.
     private func yieldToFork() {
-        linux_leave(linux_gate_work)
-        linux_enter(linux_gate_work)
+        fork_leave(fork_gate_work)
+        fork_enter(fork_gate_work)
     }
 
     /// Registers the session's descriptor to be closed in forked children, before a fork can happen.
     private func closeInChild(_ new: Int32) {
         if descriptor == new { return }
-        linux_keep_in_child(descriptor)
-        linux_close_in_child(new)
+        fork_keep_in_child(descriptor)
+        fork_close_in_child(new)
         descriptor = new
     }
 

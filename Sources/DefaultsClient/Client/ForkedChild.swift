@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import DefaultsCore
 import Linux
 import PropertyList
@@ -16,12 +16,12 @@ enum ForkedChild {
     private static let all = ForkSafeMutex<[ObjectIdentifier: Reference]>([:])
 
     /// Whether this process is a child that hasn't started over yet, so that its values date from before the fork.
-    static var isFresh: Bool { linux_is_fresh_child() }
+    static var isFresh: Bool { fork_is_fresh_child() }
 
     /// Adds a client that starts over in a child.
     static func add(_ client: Client) {
         all.withLock { $0[ObjectIdentifier(client)] = Reference(client: client) }
-        linux_start_over_with { ForkedChild.startOver() }
+        fork_start_over_with { ForkedChild.startOver() }
     }
 
     /// Removes a client.

@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 package import DefaultsCore
 package import PropertyList
 
@@ -26,11 +26,11 @@ package final class OpenTransaction {
     }
 
     private static var innermost: OpenTransaction? {
-        linux_transaction().map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+        fork_transaction().map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
     private static func setInnermost(_ transaction: OpenTransaction?) {
-        linux_set_transaction(transaction.map { Unmanaged.passUnretained($0).toOpaque() })
+        fork_set_transaction(transaction.map { Unmanaged.passUnretained($0).toOpaque() })
     }
 
     /// Returns this thread's open transaction for a domain.

@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import Glibc
 import Linux
 import Synchronization
@@ -32,7 +32,7 @@ final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
     init(_ value: consuming Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
-        let room = linux_allocate_zeroed_in_child(Self.stripes * MemoryLayout<Readers>.stride)
+        let room = fork_allocate_zeroed_in_child(Self.stripes * MemoryLayout<Readers>.stride)
         readers = room.bindMemory(to: Readers.self, capacity: Self.stripes)
         for stripe in 0..<Self.stripes { (readers + stripe).initialize(to: Readers()) }
     }
@@ -41,7 +41,7 @@ final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
         value.deinitialize(count: 1)
         value.deallocate()
         readers.deinitialize(count: Self.stripes)
-        linux_free_zeroed_in_child(readers)
+        fork_free_zeroed_in_child(readers)
     }
 
     /// Reads the value.

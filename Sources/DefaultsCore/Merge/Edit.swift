@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import Glibc
 import Linux
 package import PropertyList
@@ -68,7 +68,7 @@ package struct AppIdentity: Hashable, Sendable {
     }
 
     /// This process.
-    package static var current: AppIdentity { AppIdentity(pid: linux_pid(), executable: executableOfCurrent) }
+    package static var current: AppIdentity { AppIdentity(pid: fork_pid(), executable: executableOfCurrent) }
 
     /// The path of this process's executable, which is the same in a forked child.
     private static let executableOfCurrent = AppIdentity(pid: getpid()).executable

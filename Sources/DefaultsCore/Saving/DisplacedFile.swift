@@ -1,4 +1,4 @@
-import CLinux
+import CFork
 import Glibc
 package import Linux
 
@@ -18,12 +18,12 @@ package final class DisplacedFile: Sendable {
         self.file = file
         self.temporaryPath = temporaryPath
         // A forked child would otherwise keep holding the lock.
-        linux_close_in_child(self.file.number)
+        fork_close_in_child(self.file.number)
         // Use a shared lock, since a program that locks its own files may hold one too.
         flock(self.file.number, LOCK_SH | LOCK_NB)
     }
 
-    deinit { linux_keep_in_child(file.number) }
+    deinit { fork_keep_in_child(file.number) }
 
     /// Reads the displaced file's current contents.
     ///

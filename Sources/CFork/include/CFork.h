@@ -12,45 +12,45 @@
 #include <sys/types.h>
 
 /// A gate that a fork closes.
-enum linux_gate {
+enum fork_gate {
     /// Surrounds work that may have to wait for the disk or an agent. Code in this gate may acquire locks.
-    linux_gate_work,
+    fork_gate_work,
     /// Surrounds locks. A fork closes this gate last, when all work has stopped, so no caller of the library waits for
     /// a disk.
-    linux_gate_lock,
+    fork_gate_lock,
 };
 
 /// Enters a gate, after waiting for any fork in progress. A thread may enter a gate that it is already in. The first
-/// thread to enter a gate in a child first calls the function set with linux_start_over_with.
-void linux_enter(enum linux_gate gate);
+/// thread to enter a gate in a child first calls the function set with fork_start_over_with.
+void fork_enter(enum fork_gate gate);
 
 /// Leaves a gate; call it once for each entry.
-void linux_leave(enum linux_gate gate);
+void fork_leave(enum fork_gate gate);
 
 /// Returns whether this process is a child that hasn't started over yet.
-bool linux_is_fresh_child(void);
+bool fork_is_fresh_child(void);
 
 /// Returns the process's id without a system call, which takes 0.2 µs. The id is correct in a forked child, too.
-pid_t linux_pid(void);
+pid_t fork_pid(void);
 
 /// Sets the function that starts over in a child. It is called once in each child, before any other thread gets a lock.
-void linux_start_over_with(void (*_Nonnull start_over)(void));
+void fork_start_over_with(void (*_Nonnull start_over)(void));
 
 /// Returns the thread's innermost open transaction; a child's thread has that of the thread that forked.
-void *_Nullable linux_transaction(void);
+void *_Nullable fork_transaction(void);
 
 /// Sets the thread's innermost open transaction.
-void linux_set_transaction(void *_Nullable transaction);
+void fork_set_transaction(void *_Nullable transaction);
 
 /// Makes children close a descriptor as soon as they are forked; -1 is ignored.
-void linux_close_in_child(int fd);
+void fork_close_in_child(int fd);
 
-/// Undoes linux_close_in_child; call it before closing the descriptor.
-void linux_keep_in_child(int fd);
+/// Undoes fork_close_in_child; call it before closing the descriptor.
+void fork_keep_in_child(int fd);
 
 /// Allocates memory, aligned to a cache line, that is zeroed initially and again in every child. It holds counts of
 /// threads.
-void *_Nonnull linux_allocate_zeroed_in_child(size_t size);
+void *_Nonnull fork_allocate_zeroed_in_child(size_t size);
 
-/// Frees memory from linux_allocate_zeroed_in_child.
-void linux_free_zeroed_in_child(void *_Nonnull memory);
+/// Frees memory from fork_allocate_zeroed_in_child.
+void fork_free_zeroed_in_child(void *_Nonnull memory);

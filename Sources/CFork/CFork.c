@@ -1,4 +1,4 @@
-#include "Fork.h"
+#include "CFork.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static void (*_Atomic start_over)(void);
 
-static atomic_long *own_count(enum linux_gate gate) {
+static atomic_long *own_count(enum fork_gate gate) {
     // Thread control blocks are a few pages apart.
     unsigned long thread = (unsigned long)pthread_self() >> 12;
     return &gates[gate].stripes[(thread ^ thread >> 7) & (stripes - 1)].inside;
@@ -48,26 +48,26 @@ static void wake_waiting(void) {
 
 static void start_over_once(void) {
     pthread_mutex_lock(&turn);
-    if (atomic_load(&gates[linux_gate_lock].state) == fresh_child) {
+    if (atomic_load(&gates[fork_gate_lock].state) == fresh_child) {
         // This thread may acquire locks; all others wait for `turn`.
-        depth[linux_gate_lock] += 1;
+        depth[fork_gate_lock] += 1;
         if (start_over != NULL) start_over();
-        depth[linux_gate_lock] -= 1;
-        atomic_store(&gates[linux_gate_lock].state, open);
+        depth[fork_gate_lock] -= 1;
+        atomic_store(&gates[fork_gate_lock].state, open);
     }
     pthread_mutex_unlock(&turn);
 }
 
-static void wait_outside(enum linux_gate gate) {
+static void wait_outside(enum fork_gate gate) {
     pthread_mutex_lock(&waiting);
     pthread_cond_broadcast(&changed);
     while (atomic_load(&gates[gate].state) == closed) pthread_cond_wait(&changed, &waiting);
     pthread_mutex_unlock(&waiting);
 }
 
-void linux_enter(enum linux_gate gate) {
+void fork_enter(enum fork_gate gate) {
     // Start over before entering: inside the gate, a fork would wait for this thread, which would wait for `turn`.
-    if (gate == linux_gate_work && linux_is_fresh_child()) start_over_once();
+    if (gate == fork_gate_work && fork_is_fresh_child()) start_over_once();
     if (depth[gate]++ > 0) return;
     atomic_long *count = own_count(gate);
     // Both sides write before they read: either this thread sees that the gate is closed, or the fork sees this thread.
@@ -80,26 +80,26 @@ void linux_enter(enum linux_gate gate) {
     }
 }
 
-void linux_leave(enum linux_gate gate) {
+void fork_leave(enum fork_gate gate) {
     if (--depth[gate] > 0) return;
     atomic_fetch_sub(own_count(gate), 1);
     if (__builtin_expect(atomic_load(&gates[gate].state) == closed, 0)) wake_waiting();
 }
 
-bool linux_is_fresh_child(void) {
-    return atomic_load_explicit(&gates[linux_gate_lock].state, memory_order_relaxed) == fresh_child;
+bool fork_is_fresh_child(void) {
+    return atomic_load_explicit(&gates[fork_gate_lock].state, memory_order_relaxed) == fresh_child;
 }
 
-void linux_start_over_with(void (*function)(void)) {
-    linux_enter(linux_gate_lock);
+void fork_start_over_with(void (*function)(void)) {
+    fork_enter(fork_gate_lock);
     start_over = function;
-    linux_leave(linux_gate_lock);
+    fork_leave(fork_gate_lock);
 }
 
 /// The process's id; 0 until it is first needed.
 static _Atomic(pid_t) pid;
 
-pid_t linux_pid(void) {
+pid_t fork_pid(void) {
     pid_t known = atomic_load_explicit(&pid, memory_order_relaxed);
     if (known == 0) {
         known = getpid();
@@ -110,9 +110,9 @@ pid_t linux_pid(void) {
 
 static _Thread_local void *transaction;
 
-void *linux_transaction(void) { return transaction; }
+void *fork_transaction(void) { return transaction; }
 
-void linux_set_transaction(void *new) { transaction = new; }
+void fork_set_transaction(void *new) { transaction = new; }
 
 // MARK: Resources released in children
 
@@ -134,16 +134,16 @@ struct zeroed {
 static struct zeroed *first_zeroed;
 
 static void lock_lists(void) {
-    linux_enter(linux_gate_lock);
+    fork_enter(fork_gate_lock);
     pthread_mutex_lock(&lists);
 }
 
 static void unlock_lists(void) {
     pthread_mutex_unlock(&lists);
-    linux_leave(linux_gate_lock);
+    fork_leave(fork_gate_lock);
 }
 
-void linux_close_in_child(int fd) {
+void fork_close_in_child(int fd) {
     if (fd < 0) return;
     lock_lists();
     if (descriptors.count == descriptors.capacity) {
@@ -158,7 +158,7 @@ void linux_close_in_child(int fd) {
     unlock_lists();
 }
 
-void linux_keep_in_child(int fd) {
+void fork_keep_in_child(int fd) {
     lock_lists();
     for (size_t index = 0; index < descriptors.count; index += 1) {
         if (descriptors.numbers[index] == fd) {
@@ -169,7 +169,7 @@ void linux_keep_in_child(int fd) {
     unlock_lists();
 }
 
-void *_Nonnull linux_allocate_zeroed_in_child(size_t size) {
+void *_Nonnull fork_allocate_zeroed_in_child(size_t size) {
     size_t whole = sizeof(struct zeroed) + (size + 63) / 64 * 64;
     struct zeroed *head = aligned_alloc(64, whole);
     if (head == NULL) abort();
@@ -183,7 +183,7 @@ void *_Nonnull linux_allocate_zeroed_in_child(size_t size) {
     return head + 1;
 }
 
-void linux_free_zeroed_in_child(void *_Nonnull memory) {
+void fork_free_zeroed_in_child(void *_Nonnull memory) {
     struct zeroed *head = (struct zeroed *)memory - 1;
     lock_lists();
     if (head->next != NULL) head->next->previous = head->previous;
@@ -197,7 +197,7 @@ void linux_free_zeroed_in_child(void *_Nonnull memory) {
 /// The state of the lock gate before the fork.
 static enum state state_before;
 
-static enum state close_gate(enum linux_gate gate) {
+static enum state close_gate(enum fork_gate gate) {
     enum state before = atomic_exchange(&gates[gate].state, closed);
     // A thread that forks inside a gate doesn't wait for itself.
     long own = depth[gate] > 0;
@@ -215,18 +215,18 @@ static enum state close_gate(enum linux_gate gate) {
 }
 
 static void open_gates(enum state locks) {
-    depth[linux_gate_work] -= 1;
-    depth[linux_gate_lock] -= 1;
-    atomic_store(&gates[linux_gate_work].state, open);
-    atomic_store(&gates[linux_gate_lock].state, locks);
+    depth[fork_gate_work] -= 1;
+    depth[fork_gate_lock] -= 1;
+    atomic_store(&gates[fork_gate_work].state, open);
+    atomic_store(&gates[fork_gate_lock].state, locks);
     wake_waiting();
     pthread_mutex_unlock(&turn);
 }
 
 static void prepare(void) {
     pthread_mutex_lock(&turn);
-    close_gate(linux_gate_work);
-    state_before = close_gate(linux_gate_lock);
+    close_gate(fork_gate_work);
+    state_before = close_gate(fork_gate_lock);
 }
 
 static void parent(void) { open_gates(state_before); }
@@ -237,7 +237,7 @@ static void child(void) {
     waiting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     atomic_store(&pid, 0);
-    for (enum linux_gate gate = linux_gate_work; gate <= linux_gate_lock; gate += 1) {
+    for (enum fork_gate gate = fork_gate_work; gate <= fork_gate_lock; gate += 1) {
         // A thread may have counted itself before it saw that the gate was closed.
         memset(gates[gate].stripes, 0, sizeof gates[gate].stripes);
         if (depth[gate] > 1) atomic_store(own_count(gate), 1);
