@@ -141,20 +141,21 @@ struct BinaryReader: ~Copyable {
         switch found.kind {
         case .no: return .boolean(false)
         case .yes: return .boolean(true)
-        case .integer: return try BinaryScalar.integer(table.bytes, found)
-        case .real: return BinaryScalar.real(table.bytes, found)
+        case .integer: return try BinaryScalar.integer(in: table.bytes, of: found)
+        case .real: return BinaryScalar.real(in: table.bytes, of: found)
         case .date:
-            return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(table.bytes, found.content)))
-        case .uid: return .uid(try BinaryScalar.unsigned(table.bytes, found))
+            let seconds = BinaryScalar.double(in: table.bytes, at: found.content)
+            return .date(PropertyListDate(secondsSinceReferenceDate: seconds))
+        case .uid: return .uid(try BinaryScalar.unsigned(in: table.bytes, of: found))
         case .ascii, .utf16:
             try count(content: found.count, at: found.offset)
-            let string = try BinaryScalar.string(table.bytes, found)
-            if found.count > Self.inlined { store(.string(string), found, as: object) }
+            let string = try BinaryScalar.string(in: table.bytes, of: found)
+            if found.count > Self.inlined { store(.string(string), of: found, as: object) }
             return .string(string)
         case .data:
             try count(content: found.count, at: found.offset)
             let data = [UInt8](table.bytes[found.content..<(found.content + found.count)])
-            if found.count > Self.inlined { store(.data(data), found, as: object) }
+            if found.count > Self.inlined { store(.data(data), of: found, as: object) }
             return .data(data)
         case .array, .dictionary:
             try open(found, as: object)
@@ -187,9 +188,9 @@ struct BinaryReader: ~Copyable {
             throw ReadingFailure(code: .syntax, offset: found.offset, message: "a dictionary's key is not a string")
         }
         try count(content: found.count, at: found.offset)
-        let string = try BinaryScalar.string(table.bytes, found)
+        let string = try BinaryScalar.string(in: table.bytes, of: found)
         try MarkRun.check(string, at: found.offset)
-        if found.count > Self.inlined { store(.string(string), found, as: object) }
+        if found.count > Self.inlined { store(.string(string), of: found, as: object) }
         return string
     }
 
@@ -197,7 +198,7 @@ struct BinaryReader: ~Copyable {
     private static let inlined = 15
 
     /// Caches text or data on its second use, so that later uses share its memory.
-    private mutating func store(_ value: PropertyListValue, _ found: BinaryObject, as object: Int) {
+    private mutating func store(_ value: PropertyListValue, of found: BinaryObject, as object: Int) {
         guard positions[object] == Self.met else { return positions[object] = Self.met }
         store(CachedValue(value: value, objects: 1, content: found.count, height: 0), as: object)
     }

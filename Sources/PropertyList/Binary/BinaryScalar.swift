@@ -1,16 +1,16 @@
 /// Decoding of objects that contain no other objects.
 enum BinaryScalar {
     static func integer(
-        _ bytes: UnsafeRawBufferPointer, _ object: BinaryObject
+        in bytes: UnsafeRawBufferPointer, of object: BinaryObject
     ) throws(ReadingFailure) -> PropertyListValue {
         // Integers of up to 4 bytes are unsigned, and integers of 8 bytes are signed. Numbers that need 64 unsigned
         // bits use 16 bytes.
         guard object.count >= 8 else {
-            return .integer(Int64(truncatingIfNeeded: number(bytes, object.content, size: object.count)))
+            return .integer(Int64(truncatingIfNeeded: number(in: bytes, at: object.content, size: object.count)))
         }
-        let low = number(bytes, object.content + object.count - 8, size: 8)
+        let low = number(in: bytes, at: object.content + object.count - 8, size: 8)
         guard object.count == 16 else { return .integer(Int64(bitPattern: low)) }
-        switch number(bytes, object.content, size: 8) {
+        switch number(in: bytes, at: object.content, size: 8) {
         case 0: return .number(low)
         case .max where low > UInt64(Int64.max): return .integer(Int64(bitPattern: low))
         default:
@@ -19,29 +19,29 @@ enum BinaryScalar {
         }
     }
 
-    static func unsigned(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) throws(ReadingFailure) -> UInt64 {
+    static func unsigned(in bytes: UnsafeRawBufferPointer, of object: BinaryObject) throws(ReadingFailure) -> UInt64 {
         let extra = max(object.count - 8, 0)
         guard bytes[object.content..<(object.content + extra)].allSatisfy({ $0 == 0 }) else {
             throw ReadingFailure(
                 code: .numberOutOfRange, offset: object.offset, message: "the number does not fit in 64 bits")
         }
-        return number(bytes, object.content + extra, size: object.count - extra)
+        return number(in: bytes, at: object.content + extra, size: object.count - extra)
     }
 
-    static func real(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) -> PropertyListValue {
-        guard object.count == 4 else { return .real(double(bytes, object.content)) }
-        let pattern = UInt32(truncatingIfNeeded: number(bytes, object.content, size: 4))
+    static func real(in bytes: UnsafeRawBufferPointer, of object: BinaryObject) -> PropertyListValue {
+        guard object.count == 4 else { return .real(double(in: bytes, at: object.content)) }
+        let pattern = UInt32(truncatingIfNeeded: number(in: bytes, at: object.content, size: 4))
         return .real32(Float(bitPattern: pattern))
     }
 
-    static func double(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Double {
-        Double(bitPattern: number(bytes, offset, size: 8))
+    static func double(in bytes: UnsafeRawBufferPointer, at offset: Int) -> Double {
+        Double(bitPattern: number(in: bytes, at: offset, size: 8))
     }
 
     @inline(__always)
-    static func string(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) throws(ReadingFailure) -> String {
+    static func string(in bytes: UnsafeRawBufferPointer, of object: BinaryObject) throws(ReadingFailure) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[object.content..<(object.content + object.count)])
-        guard object.kind == .ascii else { return try utf16(content, object) }
+        guard object.kind == .ascii else { return try utf16(in: content, of: object) }
         let bytes = content.assumingMemoryBound(to: UInt8.self)
         if let string = String(ascii: bytes) { return string }
         return UTF8Validation.firstInvalidOffset(in: bytes) == nil
@@ -54,7 +54,7 @@ enum BinaryScalar {
     }
 
     private static func utf16(
-        _ content: UnsafeRawBufferPointer, _ object: BinaryObject
+        in content: UnsafeRawBufferPointer, of object: BinaryObject
     ) throws(ReadingFailure) -> String {
         var failure: ReadingFailure?
         // A UTF-16 code unit needs at most three bytes of UTF-8, and a surrogate pair needs four.
@@ -95,7 +95,7 @@ enum BinaryScalar {
         return string
     }
 
-    private static func number(_ bytes: UnsafeRawBufferPointer, _ offset: Int, size: Int) -> UInt64 {
+    private static func number(in bytes: UnsafeRawBufferPointer, at offset: Int, size: Int) -> UInt64 {
         var value: UInt64 = 0
         for index in 0..<size { value = value << 8 | UInt64(bytes[offset + index]) }
         return value

@@ -28,7 +28,7 @@ struct ScalarIndex {
     ) -> Int? {
         guard let base = output.baseAddress else { return nil }
         let count = output.count - position
-        let hash = hash(base + position, count)
+        let hash = hash(of: base + position, count: count)
         var index = Int(hash) & (slots.count - 1)
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
@@ -67,11 +67,11 @@ struct ScalarIndex {
         return true
     }
 
-    private func hash(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
+    private func hash(of bytes: UnsafePointer<UInt8>, count: Int) -> UInt32 {
         var hash = seed
         var index = 0
         while count - index >= 8 {
-            mix(&hash, Word.load(bytes + index))
+            mix(&hash, with: Word.load(bytes + index))
             index += 8
         }
         var rest = UInt64(count)
@@ -79,12 +79,12 @@ struct ScalarIndex {
             rest = rest << 8 | UInt64(bytes[index])
             index += 1
         }
-        mix(&hash, rest)
+        mix(&hash, with: rest)
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
     @inline(__always)
-    private func mix(_ hash: inout UInt64, _ word: UInt64) {
+    private func mix(_ hash: inout UInt64, with word: UInt64) {
         let product = (hash ^ word).multipliedFullWidth(by: factor)
         hash = product.high ^ product.low
     }

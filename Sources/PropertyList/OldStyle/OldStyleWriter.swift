@@ -50,15 +50,15 @@ struct OldStyleWriter: ~Copyable {
     private mutating func begin(_ value: PropertyListValue) throws(PropertyListError) {
         switch value {
         case .string(let string): append(string)
-        case .integer(let number): append("I", String(number))
-        case .unsigned(let number): append("I", String(number))
-        case .real(let number): append("R", NumberText.text(number))
-        case .real32(let number): append("R", NumberText.text(number))
+        case .integer(let number): append(String(number), type: "I")
+        case .unsigned(let number): append(String(number), type: "I")
+        case .real(let number): append(NumberText.text(number), type: "R")
+        case .real32(let number): append(NumberText.text(number), type: "R")
         case .boolean(let flag):
-            if isTyped { append("B", flag ? "Y" : "N") } else { output.append(UInt8(ascii: flag ? "1" : "0")) }
+            if isTyped { append(flag ? "Y" : "N", type: "B") } else { output.append(UInt8(ascii: flag ? "1" : "0")) }
         case .date(let date):
             // A date outside the calendar has no typed form that can be read back.
-            if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
+            if CivilTime(date) == nil { append(date.oldStyleText) } else { append(date.oldStyleText, type: "D") }
         case .data(let bytes): append(bytes)
         case .array(let values):
             if !isTyped { indent() }
@@ -95,7 +95,7 @@ struct OldStyleWriter: ~Copyable {
     }
 
     /// Writes the text of a value that isn't a string, with its type if requested.
-    private mutating func append(_ type: String, _ text: String) {
+    private mutating func append(_ text: String, type: String) {
         if isTyped { output.append(text: "<*\(type)\(text)>") } else { append(text) }
     }
 

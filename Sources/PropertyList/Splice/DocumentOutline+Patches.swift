@@ -6,9 +6,9 @@ extension DocumentOutline {
     ///   - format: The document's format.
     /// - Returns: The patches; `nil` if the format can't represent a value.
     func patches(
-        of text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat
+        of text: UnsafeBufferPointer<UInt8>, in format: PropertyListFormat
     ) -> [TextSplice.Patch]? {
-        let layout = TextLayout(text, format)
+        let layout = TextLayout(text, in: format)
         let unit = unit(layout)
         var patches: [TextSplice.Patch] = []
         var added: [Edit] = []
@@ -16,12 +16,12 @@ extension DocumentOutline {
             switch (edit.found, edit.value) {
             case (nil, nil): break
             case (nil, _?): added.append(edit)
-            case (let entry?, nil): patches.append(removal(of: entry, layout))
+            case (let entry?, nil): patches.append(removal(of: entry, in: layout))
             case (let entry?, let value?):
                 let line = layout.indentation(before: entry.value.lowerBound) == nil ? entry.key : entry.value
                 let fragment = FragmentLayout(
                     margin: layout.margin(before: line.lowerBound), unit: unit, lineEnd: layout.lineEnd)
-                guard var bytes = Self.bytes(of: value, format, fragment) else { return nil }
+                guard var bytes = Self.bytes(of: value, in: format, within: fragment) else { return nil }
                 if entry.value.isEmpty { bytes = Array(" = ".utf8) + bytes }
                 if format == .oldStyle, let last = bytes.last, OldStyleScanner.isUnquoted(last),
                     entry.value.upperBound < text.count, OldStyleScanner.isUnquoted(text[entry.value.upperBound])
@@ -33,12 +33,12 @@ extension DocumentOutline {
                 patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
             }
         }
-        guard let insertions = insertions(of: added, layout, unit) else { return nil }
+        guard let insertions = insertions(of: added, in: layout, indentedBy: unit) else { return nil }
         return patches + insertions
     }
 
     /// Returns a patch that removes an entry with its lines, or only the entry if it shares them with other text.
-    private func removal(of entry: Entry, _ layout: TextLayout) -> TextSplice.Patch {
+    private func removal(of entry: Entry, in layout: TextLayout) -> TextSplice.Patch {
         var range = entry.key.lowerBound..<entry.end
         if let margin = layout.indentation(before: range.lowerBound),
             let next = layout.nextLine(after: range.upperBound)
@@ -50,7 +50,7 @@ extension DocumentOutline {
 
     // MARK: New keys
 
-    private func insertions(of added: [Edit], _ layout: TextLayout, _ unit: [UInt8]) -> [TextSplice.Patch]? {
+    private func insertions(of added: [Edit], in layout: TextLayout, indentedBy unit: [UInt8]) -> [TextSplice.Patch]? {
         var patches: [TextSplice.Patch] = []
         for (rank, edit) in added.enumerated() {
             guard let value = edit.value else { continue }
@@ -58,11 +58,11 @@ extension DocumentOutline {
             let hasLines = neighbour.map { layout.indentation(before: $0.key.lowerBound) != nil } ?? true
             let margin = neighbour.map { layout.margin(before: $0.key.lowerBound) } ?? outerMargin(layout) + unit
             let fragment = FragmentLayout(margin: margin, unit: unit, lineEnd: layout.lineEnd)
-            guard let key = Self.bytes(ofKey: edit.name, layout.format),
-                let value = Self.bytes(of: value, layout.format, fragment)
+            guard let key = Self.bytes(ofKey: edit.name, in: layout.format),
+                let value = Self.bytes(of: value, in: layout.format, within: fragment)
             else { return nil }
             let entry =
-                key + separator(after: neighbour, layout, margin, hasLines: hasLines) + value
+                key + separator(after: neighbour, in: layout, margin: margin, hasLines: hasLines) + value
                 + (layout.format == .xml ? [] : [UInt8(ascii: ";")])
             let position = edit.predecessor?.end ?? opening
             if emptyElement != nil {
@@ -96,7 +96,7 @@ extension DocumentOutline {
 
     /// Returns the bytes between a key and its value, as in a neighboring entry.
     private func separator(
-        after neighbour: Entry?, _ layout: TextLayout, _ margin: [UInt8], hasLines: Bool
+        after neighbour: Entry?, in layout: TextLayout, margin: [UInt8], hasLines: Bool
     ) -> [UInt8] {
         let gap = neighbour.map { Array(layout.text[$0.key.upperBound..<$0.value.lowerBound]) }
         guard layout.format == .xml else { return gap == [UInt8(ascii: "=")] ? [UInt8(ascii: "=")] : Array(" = ".utf8) }
@@ -128,7 +128,7 @@ extension DocumentOutline {
     // MARK: Text
 
     private static func bytes(
-        of value: PropertyListValue, _ format: PropertyListFormat, _ layout: FragmentLayout
+        of value: PropertyListValue, in format: PropertyListFormat, within layout: FragmentLayout
     ) -> [UInt8]? {
         guard format == .xml else {
             guard value.isOldStyleText else { return nil }
@@ -139,7 +139,7 @@ extension DocumentOutline {
         return try? writer.write(value, within: layout)
     }
 
-    private static func bytes(ofKey key: String, _ format: PropertyListFormat) -> [UInt8]? {
+    private static func bytes(ofKey key: String, in format: PropertyListFormat) -> [UInt8]? {
         guard format == .xml else {
             var writer = OldStyleWriter()
             return try? writer.write(.string(key), within: FragmentLayout(margin: [], unit: [], lineEnd: []))

@@ -52,7 +52,7 @@ extension DocumentOutline {
             try scanner.skipValue()
             let entry = Entry(key: start..<keyEnd, value: valueStart..<scanner.offset, end: scanner.offset)
             // The key's text is in the document or in the scanner's buffer, and is valid until the next text is read.
-            guard add(key, entry) else { return false }
+            guard add(key, at: entry) else { return false }
         }
     }
 
@@ -83,7 +83,7 @@ extension DocumentOutline {
             }
             guard scanner.skip(UInt8(ascii: ";")) else { return false }
             let entry = Entry(key: start..<keyEnd, value: value, end: scanner.offset)
-            guard key.withUTF8({ add($0, entry) }) else { return false }
+            guard key.withUTF8({ add($0, at: entry) }) else { return false }
         }
         try scanner.skipSpace()
         // A document that consists only of comments offers no position for a key.

@@ -65,7 +65,7 @@ struct DocumentOutline {
     /// Adds the next entry.
     ///
     /// - Returns: `false` if the key repeats an edited key, or is equivalent to one but has different scalars.
-    mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> Bool {
+    mutating func add(_ key: UnsafeBufferPointer<UInt8>, at entry: Entry) -> Bool {
         if isOrdered, count > 0 { isOrdered = Self.order(previousKey, key) < 0 }
         if isOrdered {
             while next < edits.count, Self.order(edits[next].key, key) < 0 {

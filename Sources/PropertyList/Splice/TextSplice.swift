@@ -32,9 +32,9 @@ package enum TextSplice {
             }
             let text = UnsafeBufferPointer(rebasing: document[mark...])
             guard UTF8Validation.firstInvalidOffset(in: text) == nil else { return nil }
-            guard let outline = outline(of: text, format, edits), outline.resultingCount == count else { return nil }
-            guard let patches = outline.patches(of: text, format) else { return nil }
-            return apply(patches, to: text, after: document[..<mark])
+            guard let outline = outline(of: text, in: format, for: edits), outline.resultingCount == count
+            else { return nil }
+            return outline.patches(of: text, in: format).flatMap { apply($0, to: text, after: document[..<mark]) }
         }
         // A key inserted at the beginning may make the document look like another format.
         guard let result, PropertyListFormat.detect(result) == format else { return nil }
@@ -42,7 +42,7 @@ package enum TextSplice {
     }
 
     private static func outline(
-        of text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat, _ edits: [String: PropertyListValue?]
+        of text: UnsafeBufferPointer<UInt8>, in format: PropertyListFormat, for edits: [String: PropertyListValue?]
     ) -> DocumentOutline? {
         do throws(ReadingFailure) {
             var outline = DocumentOutline(edits)

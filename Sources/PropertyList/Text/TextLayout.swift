@@ -6,7 +6,7 @@ struct TextLayout {
     /// The document's line ending, taken from its first line.
     let lineEnd: [UInt8]
 
-    init(_ text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat) {
+    init(_ text: UnsafeBufferPointer<UInt8>, in format: PropertyListFormat) {
         self.text = text
         self.format = format
         let first = text.firstIndex(of: UInt8(ascii: "\n")) ?? 0
@@ -84,7 +84,7 @@ struct TextLayout {
     /// Returns the end of a comment that begins at an offset and ends on the same line.
     private func endOfComment(at position: Int) -> Int? {
         let rest = text[position...].prefix { !Self.endsLine($0) }
-        func end(_ opening: StaticString, _ closing: String) -> Int? {
+        func end(from opening: StaticString, to closing: String) -> Int? {
             guard rest.starts(with: UnsafeBufferPointer(start: opening.utf8Start, count: opening.utf8CodeUnitCount))
             else { return nil }
             var index = position + opening.utf8CodeUnitCount
@@ -94,8 +94,8 @@ struct TextLayout {
             }
             return nil
         }
-        guard format == .oldStyle else { return end("<!--", "-->") }
-        return rest.starts(with: "//".utf8) ? rest.endIndex : end("/*", "*/")
+        guard format == .oldStyle else { return end(from: "<!--", to: "-->") }
+        return rest.starts(with: "//".utf8) ? rest.endIndex : end(from: "/*", to: "*/")
     }
 }
 

@@ -55,7 +55,7 @@ struct WriterStack: ~Copyable {
     mutating func open(_ dictionary: [String: PropertyListValue]) throws(PropertyListError) {
         try begin(isDictionary: true, count: dictionary.count)
         unsorted.append(dictionary)
-        unsorted.moveAll(to: &values, &text, &ends)
+        unsorted.moveAll(to: &values, text: &text, ends: &ends)
         // Let the document have the memory of a large dictionary.
         if dictionary.count > 256 { unsorted = UnsortedEntries() }
     }
@@ -151,7 +151,7 @@ private struct UnsortedEntries: ~Copyable {
     }
 
     mutating func moveAll(
-        to values: inout MoveStack<PropertyListValue>, _ text: inout MoveStack<UInt8>, _ ends: inout MoveStack<Int>
+        to values: inout MoveStack<PropertyListValue>, text: inout MoveStack<UInt8>, ends: inout MoveStack<Int>
     ) {
         KeyOrder.sort(&self.text, starts: starts.elements, into: &order)
         let count = order.count
