@@ -39,17 +39,17 @@ struct OpenPath: ~Copyable {
     ///
     /// - Throws: The error number.
     init(_ path: String) throws(SystemCall.Failure) {
-        try self.init(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+        try self.init(path, flags: O_RDONLY | O_DIRECTORY | O_NONBLOCK)
     }
 
     /// Opens a file, not following links, only for watching it.
     ///
     /// - Throws: The error number.
     init(file path: String) throws(SystemCall.Failure) {
-        try self.init(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        try self.init(path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }
 
-    private init(_ path: String, _ flags: Int32) throws(SystemCall.Failure) {
+    private init(_ path: String, flags: Int32) throws(SystemCall.Failure) {
         let file = try FileDescriptor(opening: path, flags)
         let status = try file.status()
         identity = DirectoryIdentity(

@@ -74,7 +74,7 @@ extension DirectoryWatcher {
             loseContents(of: path)
             return .polling(.fileSystem(name: name))
         }
-        try arm(role(path), directory, for: .contents)
+        try arm(role(of: path), on: directory, for: .contents)
         for name in configuration.subdirectories {
             // Open the subdirectory by its path and not relative to the open directory. If the directory has been
             // replaced in the meantime, an event from the directory above is already on its way.
@@ -83,16 +83,16 @@ extension DirectoryWatcher {
                 subdirectory = try OpenPath(path + "/" + name)
             } catch {
                 if error.isShortage { return .inotify }
-                lose(role(path, name))
+                lose(role(of: path, subdirectory: name))
                 continue
             }
-            try arm(role(path, name), subdirectory, for: .contents)
+            try arm(role(of: path, subdirectory: name), on: subdirectory, for: .contents)
         }
         return .inotify
     }
 
     /// Returns the role of a watch on the main directory, a companion, or a subdirectory of either.
-    private func role(_ path: String, _ subdirectory: String? = nil) -> WatcherState.WatchRole {
+    private func role(of path: String, subdirectory: String? = nil) -> WatcherState.WatchRole {
         if path != directory { return .companion(path, subdirectory: subdirectory) }
         return subdirectory.map { .subdirectory($0) } ?? .directory
     }
@@ -122,7 +122,7 @@ extension DirectoryWatcher {
             do {
                 let ancestor = try OpenPath(path)
                 // If the watch can't be set, the identity check detects the changes.
-                if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
+                if (try? arm(.ancestor, on: ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
             } catch {
                 if error.isShortage { return nil }
@@ -135,7 +135,7 @@ extension DirectoryWatcher {
 
     /// Watches the directory that currently has a role, unless it is already watched, and finds the links in it.
     func arm(
-        _ role: WatcherState.WatchRole, _ directory: borrowing OpenPath, for mask: InotifyMask
+        _ role: WatcherState.WatchRole, on directory: borrowing OpenPath, for mask: InotifyMask
     ) throws(SystemCall.Failure) {
         guard state.needsWatch(role, identity: directory.identity) else { return }
         guard let watch = try inotify?.watch(directory, for: mask) else { return }
@@ -154,8 +154,8 @@ extension DirectoryWatcher {
     func lose(_ role: WatcherState.WatchRole) { end(state.lost(role)) }
 
     private func loseContents(of path: String) {
-        lose(role(path))
-        for name in configuration.subdirectories { lose(role(path, name)) }
+        lose(role(of: path))
+        for name in configuration.subdirectories { lose(role(of: path, subdirectory: name)) }
     }
 
     private func end(_ watch: Int32?) {

@@ -42,7 +42,7 @@ extension DirectoryWatcher {
     private func armLinkDirectories(_ paths: [String]) {
         for path in paths {
             do {
-                try arm(.linked(path), OpenPath(path), for: .linked)
+                try arm(.linked(path), on: OpenPath(path), for: .linked)
             } catch {
                 if !error.isShortage { lose(.linked(path)) }
             }
@@ -63,7 +63,7 @@ extension DirectoryWatcher {
         if !signature.isLink {
             if FileTies(ofFileAt: path).isEmpty { return forgetLink(name) }
             // If the file can't be watched, the checks of the paths detect its changes.
-            try? arm(.file(name), OpenPath(file: path), for: .file)
+            try? arm(.file(name), on: OpenPath(file: path), for: .file)
         }
         let old = state.links[name]
         if let old, !signature.mayDiffer(from: old.signature) { return }

@@ -177,9 +177,9 @@ package final class DirectoryWatcher {
         // A file may be mounted over another, which no event reports.
         if mounts.hasChanged() { state.doubtAll() }
         isPolling = false
-        mode = pollIfNeeded(directory, reason.map { .polling($0) } ?? arm())
+        mode = pollIfNeeded(directory, in: reason.map { .polling($0) } ?? arm())
         for path in companions {
-            companionModes[path] = pollIfNeeded(path, reason.map { .polling($0) } ?? arm(companion: path))
+            companionModes[path] = pollIfNeeded(path, in: reason.map { .polling($0) } ?? arm(companion: path))
         }
         checkLinks()
         lastCheck = clock.now
@@ -215,7 +215,7 @@ package final class DirectoryWatcher {
     /// Compares a directory's listings if its mode is polling.
     ///
     /// - Returns: The given mode, or waiting if polling finds no directory to list.
-    private func pollIfNeeded(_ path: String, _ mode: WatcherStatus.Mode) -> WatcherStatus.Mode {
+    private func pollIfNeeded(_ path: String, in mode: WatcherStatus.Mode) -> WatcherStatus.Mode {
         guard case .polling = mode else {
             listings[path] = nil
             return mode

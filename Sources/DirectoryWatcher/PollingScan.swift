@@ -19,15 +19,15 @@ struct PollingScan: Equatable {
         _ directory: borrowing OpenPath, subdirectories: [String], isRelevant: (String) -> Bool
     ) throws(SystemCall.Failure) {
         identity = directory.identity
-        try list(directory.descriptor, ".", prefix: "", isRelevant: isRelevant)
+        try list(".", below: directory.descriptor, prefix: "", isRelevant: isRelevant)
         for name in subdirectories {
             // A subdirectory that is missing or unreadable has no names.
-            try? list(directory.descriptor, name, prefix: name + "/", isRelevant: isRelevant)
+            try? list(name, below: directory.descriptor, prefix: name + "/", isRelevant: isRelevant)
         }
     }
 
     private mutating func list(
-        _ parent: Int32, _ path: String, prefix: String, isRelevant: (String) -> Bool
+        _ path: String, below parent: Int32, prefix: String, isRelevant: (String) -> Bool
     ) throws(SystemCall.Failure) {
         let listing = try DirectoryListing(path, below: parent)
         let descriptor = listing.descriptor

@@ -38,7 +38,7 @@ package struct ChildProcess: Sendable {
     /// - Returns: The process.
     /// - Throws: If it can't be started.
     package static func start(
-        _ program: String, _ arguments: [String], variables: [String: String?] = [:],
+        _ program: String, with arguments: [String], variables: [String: String?] = [:],
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, group: Int32? = nil,
         leadsSession: Bool = false, inheritsFiles: Bool = true
     ) throws(Failure) -> ChildProcess {

@@ -30,7 +30,7 @@ package final class RunningProgram {
         let variables = ["DEFAULTS_ORIGIN": ""].merging(environment) { $1 }
         child = ReapedChild(
             try ChildProcess.start(
-                program, [program] + arguments, variables: variables, input: input.reader?.number,
+                program, with: [program] + arguments, variables: variables, input: input.reader?.number,
                 output: output.writer?.number, errors: showsErrors ? nil : errors.writer?.number, group: 0,
                 inheritsFiles: false))
         input.reader = nil

@@ -23,7 +23,7 @@ struct Editor {
     func edit(_ path: String) throws(Failure) -> Int32 {
         let signals = try SignalWatch()
         let process = try Failure.translating(
-            ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path]))
+            ChildProcess.start("/bin/sh", with: ["sh", "-c", "\(command) \"$@\"", command, path]))
         while true {
             if case .ended(let status) = try Failure.translating(process.state) { return status }
             switch signals.wait() {

@@ -29,6 +29,6 @@ struct PrivateFile {
 
     /// Removes the file, the backups that an editor left beside it, and the directory.
     func remove() {
-        _ = try? ChildProcess.start("rm", ["rm", "-rf", directory]).waitUntilExit()
+        _ = try? ChildProcess.start("rm", with: ["rm", "-rf", directory]).waitUntilExit()
     }
 }

@@ -39,7 +39,7 @@ struct ProgramGroup {
         var feed = try CommandInput(input)
         let process = try Failure.translating(
             ChildProcess.start(
-                program, arguments, variables: variables, input: feed.readingNumber, group: guardian.group))
+                program, with: arguments, variables: variables, input: feed.readingNumber, group: guardian.group))
         feed.closeReader()
         var deadline = end
         var ending: Int32?

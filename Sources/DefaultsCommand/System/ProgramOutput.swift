@@ -27,7 +27,7 @@ enum ProgramOutput {
         }
         let child = try Failure.translating(
             ChildProcess.start(
-                program, arguments, input: nothing.number, output: ends.writer, errors: nothing.number, group: 0))
+                program, with: arguments, input: nothing.number, output: ends.writer, errors: nothing.number, group: 0))
         writer = nil
         _ = consume writer
         let deadline = ContinuousClock.now + time

@@ -31,7 +31,7 @@ struct ChildAgent {
         let isBeside = access(beside, X_OK) == 0
         do throws(ChildProcess.Failure) {
             process = try ChildProcess.start(
-                isBeside ? beside : "defaultsd", arguments,
+                isBeside ? beside : "defaultsd", with: arguments,
                 variables: ["NOTIFY_SOCKET": notifications.name],
                 // Other clients may use the agent, so the terminal's signals must reach only this process.
                 leadsSession: true, inheritsFiles: false)

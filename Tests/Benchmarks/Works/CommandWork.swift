@@ -119,7 +119,7 @@ struct CommandWork {
         let name = command[0]
         let path = name.contains("/") ? name : BenchEnvironment.program(name) ?? name
         let nothing = try FileDescriptor(opening: "/dev/null", O_WRONLY)
-        guard try ChildProcess.start(path, command, output: nothing.number).waitUntilExit() == 0 else {
+        guard try ChildProcess.start(path, with: command, output: nothing.number).waitUntilExit() == 0 else {
             throw BenchFailure("\(command.joined(separator: " ")) failed.")
         }
     }
