@@ -288,7 +288,7 @@ package final class Client: Sendable {
     package func commit(
         _ domain: Domain, _ values: Difference, expecting expected: Difference
     ) throws(DefaultsError) {
-        for (key, value) in values { try EditRequest.check(key, value, for: domain) }
+        for (key, value) in values { try EditRequest.check(key, with: value, for: domain) }
         let commit = Commit(domain: domain, values: values, expected: expected)
         if isInMemory {
             reportUnavailability()

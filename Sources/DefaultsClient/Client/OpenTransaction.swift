@@ -74,7 +74,7 @@ package final class OpenTransaction {
 
     /// Sets or removes a key.
     package func set(_ value: PropertyListValue?, forKey key: String) throws(DefaultsError) {
-        try EditRequest.check(key, value, for: domain)
+        try EditRequest.check(key, with: value, for: domain)
         try checkNotUpdating(key)
         values[key] = .some(value)
     }

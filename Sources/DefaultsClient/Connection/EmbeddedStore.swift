@@ -118,7 +118,7 @@ final class CopyRecorder: StoreObserver {
     }
 
     func storePublished(in domain: Domain) {}
-    func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {}
+    func storeNeedsSaving(_ domain: Domain, urgency timing: SaveTiming) {}
     func storeReported(_ event: LogRecord.Event) {}
     func storeLostLog(_ error: DefaultsError) {}
     func storeNeedsMaintenance() {}

@@ -41,10 +41,10 @@ package struct GlobPattern: Hashable, Sendable {
         }
         // A backslash at the end stands for itself.
         if isEscaped { parts.append(.exactly(UInt8(ascii: "\\"))) }
-        self.init(text, parts)
+        self.init(text, parts: parts)
     }
 
-    private init(_ text: String, _ parts: [Part]) {
+    private init(_ text: String, parts: [Part]) {
         self.text = text
         let first = parts.firstIndex { $0.byte == nil } ?? parts.count
         let last = parts.lastIndex { $0.byte == nil } ?? parts.count - 1
@@ -128,7 +128,7 @@ package struct GlobPattern: Hashable, Sendable {
         }
         var name = ""
         for character in key.separated { name.unicodeScalars.append(scalars[character] ?? Self.other) }
-        return GlobPattern(text, parts).matches(name)
+        return GlobPattern(text, parts: parts).matches(name)
     }
 
     /// Stands for all characters that aren't in a pattern.

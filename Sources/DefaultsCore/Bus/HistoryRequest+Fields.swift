@@ -15,7 +15,7 @@ extension HistoryRequest {
 
     init(_ fields: Fields) throws(DefaultsError) {
         let limit = try fields.integer("limit")
-        guard (1...Self.maximum).contains(limit) else { throw Fields.wrong("limit", "from 1 to \(Self.maximum)") }
+        guard (1...Self.maximum).contains(limit) else { throw Fields.wrong("limit", not: "from 1 to \(Self.maximum)") }
         self.init(
             filter: SubscriptionFilter(
                 domains: try fields.strings("domains").map { GlobPattern($0) },

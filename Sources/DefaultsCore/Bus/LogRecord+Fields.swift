@@ -38,7 +38,7 @@ extension LogRecord {
         case "unknown":
             event = .unknown(domain, rest: fields.values["changes"] == nil ? nil : try ChangeSet(fields, of: domain))
         default:
-            throw Fields.wrong("type", "\"change\", \"damaged\", \"unsaved\", \"recovered\" or \"unknown\"")
+            throw Fields.wrong("type", not: "\"change\", \"damaged\", \"unsaved\", \"recovered\" or \"unknown\"")
         }
         self.init(
             revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),
@@ -142,7 +142,7 @@ extension Writer {
             self = .app(
                 AppIdentity(
                     pid: Int32(clamping: try fields.integer("pid")), executable: try fields.string("executable")))
-        default: throw Fields.wrong("kind", "\"file\", \"agent\" or \"app\"")
+        default: throw Fields.wrong("kind", not: "\"file\", \"agent\" or \"app\"")
         }
     }
 }

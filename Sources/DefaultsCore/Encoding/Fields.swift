@@ -18,7 +18,7 @@ package struct Fields: Sendable {
     }
 
     package func string(_ key: String) throws(DefaultsError) -> String {
-        guard let text = try optionalString(key) else { throw Self.wrong(key, "a string") }
+        guard let text = try optionalString(key) else { throw Self.wrong(key, not: "a string") }
         return text
     }
 
@@ -26,12 +26,12 @@ package struct Fields: Sendable {
         switch values[key] {
         case nil: return nil
         case .string(let text)?: return text
-        default: throw Self.wrong(key, "a string")
+        default: throw Self.wrong(key, not: "a string")
         }
     }
 
     package func integer(_ key: String) throws(DefaultsError) -> Int64 {
-        guard case .integer(let number)? = values[key] else { throw Self.wrong(key, "an integer") }
+        guard case .integer(let number)? = values[key] else { throw Self.wrong(key, not: "an integer") }
         return number
     }
 
@@ -39,7 +39,7 @@ package struct Fields: Sendable {
         switch values[key] {
         case .integer(let number)? where number >= 0: return UInt64(number)
         case .unsigned(let number)?: return number
-        default: throw Self.wrong(key, "a non-negative integer")
+        default: throw Self.wrong(key, not: "a non-negative integer")
         }
     }
 
@@ -48,7 +48,7 @@ package struct Fields: Sendable {
         switch values[key] {
         case nil: return false
         case .boolean(let flag)?: return flag
-        default: throw Self.wrong(key, "a Boolean")
+        default: throw Self.wrong(key, not: "a Boolean")
         }
     }
 
@@ -57,20 +57,20 @@ package struct Fields: Sendable {
         switch values[key] {
         case nil: return []
         case .array(let elements)?: return elements
-        default: throw Self.wrong(key, "an array")
+        default: throw Self.wrong(key, not: "an array")
         }
     }
 
     /// Returns an array of strings; empty if the entry is missing.
     package func strings(_ key: String) throws(DefaultsError) -> [String] {
         try array(key).map { element throws(DefaultsError) in
-            guard case .string(let text) = element else { throw Self.wrong(key, "an array of strings") }
+            guard case .string(let text) = element else { throw Self.wrong(key, not: "an array of strings") }
             return text
         }
     }
 
     package func dictionary(_ key: String) throws(DefaultsError) -> DomainValues {
-        guard case .dictionary(let values)? = values[key] else { throw Self.wrong(key, "a dictionary") }
+        guard case .dictionary(let values)? = values[key] else { throw Self.wrong(key, not: "a dictionary") }
         return values
     }
 
@@ -92,7 +92,7 @@ package struct Fields: Sendable {
         case nil: return .current
         case "managed"?: return .managed
         case let path?:
-            guard Self.isAbsolute(path) else { throw Self.wrong("user", "\"managed\" or an absolute path") }
+            guard Self.isAbsolute(path) else { throw Self.wrong("user", not: "\"managed\" or an absolute path") }
             return .any(directory: path)
         }
     }
@@ -101,7 +101,7 @@ package struct Fields: Sendable {
         Path.isAbsolute(path) && !path.utf8.contains(0)
     }
 
-    package static func wrong(_ key: String, _ expected: String) -> DefaultsError {
+    package static func wrong(_ key: String, not expected: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The entry \"\(key)\" must be \(expected).")
     }
 }

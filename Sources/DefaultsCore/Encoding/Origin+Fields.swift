@@ -38,7 +38,7 @@ extension Origin {
             first: entry.values["first"] == nil ? nil : try entry.unsigned("first"))
         let texts = [program, purpose?.texts.name, purpose?.texts.subject].compactMap(\.self)
         guard texts.allSatisfy({ $0.utf8.count <= Self.maximumLength }) else {
-            throw Fields.wrong("origin", "a dictionary of strings of at most \(Self.maximumLength) bytes")
+            throw Fields.wrong("origin", not: "a dictionary of strings of at most \(Self.maximumLength) bytes")
         }
     }
 }

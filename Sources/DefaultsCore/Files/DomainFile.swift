@@ -146,7 +146,7 @@ package struct DomainFile: Sendable {
         let status = try file.status()
         // Check the ownership of any kind of file, even if its bytes are known.
         if let managedDirectory,
-            let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
+            let problem = RootOwnership.problem(ofFileAt: path, with: status, below: managedDirectory)
         {
             return .certain(.unusable(FileDamage(error: problem, version: nil)))
         }
@@ -173,7 +173,7 @@ package struct DomainFile: Sendable {
             if isInPlace { version.seal = known?.seal }
             return .unchanged(version)
         }
-        var reading = parse(bytes, version, keepsBytes: keepsBytes)
+        var reading = parse(bytes, of: version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
             contents.saveMark = SaveMark(of: version.hash, on: file)
             contents.evidence.isInPlace = isInPlace
@@ -295,7 +295,7 @@ package struct DomainFile: Sendable {
     }
 
     /// Parses a file's bytes as a domain's values.
-    func parse(_ bytes: [UInt8], _ version: FileVersion, keepsBytes: Bool = false) -> FileReading {
+    func parse(_ bytes: [UInt8], of version: FileVersion, keepsBytes: Bool = false) -> FileReading {
         if bytes.isEmpty {
             return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", of: version))
         }

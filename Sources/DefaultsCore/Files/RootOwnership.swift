@@ -13,8 +13,8 @@ enum RootOwnership {
     ///   - status: The status of the open file; the path may already lead to another file.
     ///   - directory: The topmost directory to check; the directories between it and the file are checked as well.
     /// - Returns: The error, with its remedy, if others may have written the file; `nil` otherwise.
-    static func problem(ofFileAt path: String, _ status: FileStatus, below directory: String) -> DefaultsError? {
-        if let problem = problem(of: path, path, status) { return problem }
+    static func problem(ofFileAt path: String, with status: FileStatus, below directory: String) -> DefaultsError? {
+        if let problem = problem(of: path, for: path, with: status) { return problem }
         var current = Path.directory(of: path)
         while current.utf8.count >= directory.utf8.count {
             let status: FileStatus
@@ -24,14 +24,14 @@ enum RootOwnership {
                 return DefaultsError(
                     .untrusted, errno: error.number, "\(path) is ignored, because \(current) can't be examined")
             }
-            if let problem = problem(of: current, path, status) { return problem }
+            if let problem = problem(of: current, for: path, with: status) { return problem }
             if current.utf8.count <= 1 { break }
             current = Path.directory(of: current)
         }
         return nil
     }
 
-    private static func problem(of current: String, _ path: String, _ status: FileStatus) -> DefaultsError? {
+    private static func problem(of current: String, for path: String, with status: FileStatus) -> DefaultsError? {
         let what = current == path ? "it" : "its directory \(current)"
         if status.st_uid != 0 {
             return DefaultsError(

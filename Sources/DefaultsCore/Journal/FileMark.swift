@@ -73,7 +73,7 @@ extension FileMark {
         for value in try fields.array("pending") {
             let entry = try Fields(value, of: "A pending edit")
             let sequence = try entry.unsigned("sequence")
-            guard sequence <= UInt64(Int64.max) else { throw Fields.wrong("sequence", "at most 2^63 - 1") }
+            guard sequence <= UInt64(Int64.max) else { throw Fields.wrong("sequence", not: "at most 2^63 - 1") }
             let key = try entry.string("key")
             // An array, as there may be no value.
             if entry.values["replaced"] != nil { replaced[key] = .some(try entry.array("replaced").first) }

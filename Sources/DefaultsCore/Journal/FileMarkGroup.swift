@@ -46,13 +46,13 @@ extension FileMarkGroup {
     package init(_ fields: Fields) throws(DefaultsError) {
         revision = try fields.unsigned("revision")
         guard case .data(let bytes)? = fields.values["hashes"], bytes.count % 8 == 0 else {
-            throw Fields.wrong("hashes", "data of eight bytes for each name")
+            throw Fields.wrong("hashes", not: "data of eight bytes for each name")
         }
         let text = try fields.string("names")
         names = try text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { name throws(DefaultsError) in try DomainName(String(Substring(name))) }
         guard names.count * 8 == bytes.count else {
-            throw Fields.wrong("hashes", "data of eight bytes for each name")
+            throw Fields.wrong("hashes", not: "data of eight bytes for each name")
         }
         hashes = names.indices.map { ContentHash(value: Frame.number(bytes, at: $0 * 8)) }
     }

@@ -16,7 +16,7 @@ extension Journal {
     ///   - hasSettings: Whether exclusions of no key are recorded, too, since they are the user's choice.
     ///   - now: The current time.
     func maintain(
-        _ state: ForkSafeMutex<some LoggedState>, _ limits: HistoryLimits, hasSettings: Bool, now: Timestamp
+        _ state: ForkSafeMutex<some LoggedState>, within limits: HistoryLimits, hasSettings: Bool, now: Timestamp
     ) {
         archive.withLock { archive in
             let (mustRedact, exclusions, isOwn) = logFile.withLock { file in
@@ -26,7 +26,7 @@ extension Journal {
             // The files may be another agent's now.
             if !isOwn { return }
             recordExclusions(hasSettings)
-            let isLogClean = replaceFile(of: state, limits, archive: &archive)
+            let isLogClean = replaceFile(of: state, within: limits, archive: &archive)
             do throws(SystemCall.Failure) {
                 let redaction = mustRedact ? UInt64.random(in: 1...UInt64(Int64.max)) : nil
                 if mustRedact || archive.isOversized(limits.bytes) {
@@ -42,7 +42,7 @@ extension Journal {
                     recordExclusions(hasSettings)
                 }
             } catch {
-                logFile.withLock { $0.report(error, "The archive \(location.archive) can't be thinned") }
+                logFile.withLock { $0.report(error, as: "The archive \(location.archive) can't be thinned") }
             }
         }
     }
@@ -74,10 +74,10 @@ extension Journal {
     ///
     /// - Returns: False if the file needs one, but couldn't be replaced.
     func replaceFile(
-        of state: ForkSafeMutex<some LoggedState>, _ limits: HistoryLimits, archive: inout HistoryArchive
+        of state: ForkSafeMutex<some LoggedState>, within limits: HistoryLimits, archive: inout HistoryArchive
     ) -> Bool {
         do throws(SystemCall.Failure) {
-            guard let (planned, unarchived) = try prepare(state, limits) else { return true }
+            guard let (planned, unarchived) = try prepare(state, within: limits) else { return true }
             var contents = planned
             // Write the version first: if this fails, nothing has been added to the archive.
             var new: ChangeLogFile? = try draft(contents)
@@ -93,7 +93,7 @@ extension Journal {
                 new = nil
                 new = try draft(contents)
             }
-            if let new { try finish(new, contents, of: state) }
+            if let new { try finish(new, with: contents, of: state) }
             return true
         } catch {
             logFile.withLock { file in
@@ -102,7 +102,7 @@ extension Journal {
                 // The log was closed, or its exclusions have changed, and this is called again.
                 if error.number == ECANCELED || file.problem != nil || file.archiveProblem != nil { return }
                 file.report(
-                    error, "The change log \(location.log) can't be replaced", consequence: "It keeps growing.")
+                    error, as: "The change log \(location.log) can't be replaced", consequence: "It keeps growing.")
             }
             return false
         }
@@ -110,7 +110,7 @@ extension Journal {
 
     /// Determines the contents of a new version of the log's file; `nil` if the file needs none.
     private func prepare(
-        _ state: ForkSafeMutex<some LoggedState>, _ limits: HistoryLimits
+        _ state: ForkSafeMutex<some LoggedState>, within limits: HistoryLimits
     ) throws(SystemCall.Failure) -> (ChangeLogFile.Contents, Unarchived)? {
         try logFile.withLock { file throws(SystemCall.Failure) in
             guard file.needsNewVersion else { return nil }
@@ -170,7 +170,7 @@ extension Journal {
                 unarchived == .dropped
                 ? "They have been dropped from the history." : "The change log keeps growing."
             logFile.withLock {
-                $0.report(error, "Older changes can't be moved to \(location.archive)", consequence: consequence)
+                $0.report(error, as: "Older changes can't be moved to \(location.archive)", consequence: consequence)
             }
             throw error
         }
@@ -178,7 +178,7 @@ extension Journal {
 
     /// Completes the new version of the log's file with the latest entries, and replaces the old one.
     private func finish(
-        _ new: ChangeLogFile, _ contents: ChangeLogFile.Contents, of state: ForkSafeMutex<some LoggedState>
+        _ new: ChangeLogFile, with contents: ChangeLogFile.Contents, of state: ForkSafeMutex<some LoggedState>
     ) throws(SystemCall.Failure) {
         var unwritten: [LogEntry] = []
         try logFile.withLock { file throws(SystemCall.Failure) in

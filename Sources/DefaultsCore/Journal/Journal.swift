@@ -99,7 +99,7 @@ package final class Journal: Sendable {
                         file.phase = .writing(new)
                     }
                 } catch {
-                    _ = suspend(&file, error, at: earlier?.path, in: state)
+                    _ = suspend(&file, because: error, at: earlier?.path, in: state)
                 }
             }
         }
@@ -111,7 +111,7 @@ package final class Journal: Sendable {
     func close(_ state: ForkSafeMutex<some LoggedState>) {
         // Wait until a new version of the file is complete.
         archive.withLock { archive in
-            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(of: state, HistoryLimits(), archive: &archive) }
+            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(of: state, within: .init(), archive: &archive) }
             logFile.withLock { file in
                 try? file.file?.close()
                 file.phase = .none
@@ -171,7 +171,7 @@ package final class Journal: Sendable {
             do throws(SystemCall.Failure) {
                 try log?.append(entries)
             } catch {
-                lost = suspend(&file, error, in: state)
+                lost = suspend(&file, because: error, in: state)
             }
         }
     }
@@ -188,7 +188,7 @@ package final class Journal: Sendable {
     ///   - state: The log, with the domains.
     /// - Returns: The problem to report.
     private func suspend(
-        _ file: inout LogFileState, _ failure: SystemCall.Failure, at path: String? = nil,
+        _ file: inout LogFileState, because failure: SystemCall.Failure, at path: String? = nil,
         in state: ForkSafeMutex<some LoggedState>
     ) -> DefaultsError {
         let isMarked = ChangeLogHeader.markOutdated(path ?? location.log)

@@ -61,7 +61,7 @@ struct LogEntryReader: ~Copyable {
     /// Moves on to the next intact entry, which may begin at any byte if a length is damaged.
     private mutating func findEntry() throws(SystemCall.Failure) -> Bool {
         // A damaged payload may hold bytes that look like an entry.
-        if try load(position, LogEntry.prefixSize) {
+        if try load(at: position, count: LogEntry.prefixSize) {
             let next = position + LogEntry.prefixSize + Int(Frame.length(buffer, at: position - bufferStart))
             if try entry(at: next) != nil {
                 position = next
@@ -71,7 +71,7 @@ struct LogEntryReader: ~Copyable {
         var candidate = position + 1
         while candidate + LogEntry.prefixSize + LogEntry.magic.count <= size {
             let start = candidate + LogEntry.prefixSize
-            guard try load(candidate, LogEntry.prefixSize + LogEntry.magic.count) else { return false }
+            guard try load(at: candidate, count: LogEntry.prefixSize + LogEntry.magic.count) else { return false }
             if buffer[(start - bufferStart)...].starts(with: LogEntry.magic) {
                 let length = Int(Frame.length(buffer, at: candidate - bufferStart))
                 if length <= size - start { budget -= length }
@@ -88,17 +88,17 @@ struct LogEntryReader: ~Copyable {
 
     /// Reads the entry at a position; returns `nil` if there is no intact one.
     private mutating func entry(at position: Int) throws(SystemCall.Failure) -> Entry? {
-        guard try load(position, LogEntry.prefixSize) else { return nil }
+        guard try load(at: position, count: LogEntry.prefixSize) else { return nil }
         let length = Int(Frame.length(buffer, at: position - bufferStart))
         let range = position..<position + LogEntry.prefixSize + length
-        guard length > 0, range.upperBound <= size, try load(position, range.count) else { return nil }
+        guard length > 0, range.upperBound <= size, try load(at: position, count: range.count) else { return nil }
         let payload = buffer[(range.upperBound - length - bufferStart)..<(range.upperBound - bufferStart)]
         let hash = ContentHash(value: Frame.number(buffer, at: position + 4 - bufferStart))
         return ContentHash(payload) == hash ? Entry(payload: payload, hash: hash, range: range) : nil
     }
 
     /// Loads a part of the file into the buffer; returns false if the file ends before that.
-    private mutating func load(_ position: Int, _ count: Int) throws(SystemCall.Failure) -> Bool {
+    private mutating func load(at position: Int, count: Int) throws(SystemCall.Failure) -> Bool {
         if position >= bufferStart, position + count <= bufferStart + buffer.count { return true }
         guard position + count <= size else { return false }
         buffer = try file?.read(upTo: min(max(count, Self.portion), size - position), from: position) ?? []

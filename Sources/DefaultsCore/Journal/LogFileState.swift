@@ -75,7 +75,7 @@ struct LogFileState: ~Copyable {
     }
 
     /// Sets `archiveProblem`.
-    mutating func report(_ failure: SystemCall.Failure, _ problem: String, consequence: String? = nil) {
+    mutating func report(_ failure: SystemCall.Failure, as problem: String, consequence: String? = nil) {
         let error = DefaultsError(
             .notSaved, errno: failure.number, problem, remedy: "Free disk space, or check the permissions.")
         archiveProblem = consequence.map { error.adding($0) } ?? error

@@ -22,7 +22,7 @@ struct LoggedMarks {
     }
 
     /// Adds the marks of an entry that hasn't occurred yet.
-    mutating func add(_ marks: [FileMark], _ hash: ContentHash, at range: Range<Int>) {
+    mutating func add(_ marks: [FileMark], hashed hash: ContentHash, at range: Range<Int>) {
         entries[hash] = Entry(marks: marks, position: range.lowerBound)
         size += range.count
     }

@@ -36,7 +36,7 @@ package struct RecoveredHistory: Sendable {
     /// - Throws: `unreadable` if a file is there, but can't be read now. It may hold unsaved edits, so no new log may
     ///   replace it.
     package init(at location: LogLocation, excluding exclusions: HistoryExclusions) throws(DefaultsError) {
-        var usual = LeftFiles(location, exclusions)
+        var usual = LeftFiles(at: location, excluding: exclusions)
         usual.archiveLogsSetAside()
         // The revision up to which changes may be lost.
         var lost: Revision = 0
@@ -52,7 +52,7 @@ package struct RecoveredHistory: Sendable {
             log?.head = head
         }
         if let fallback = location.fallback {
-            var left = LeftFiles(fallback, exclusions)
+            var left = LeftFiles(at: fallback, excluding: exclusions)
             // Its archive is added together with its log.
             if access(fallback.log, F_OK) == 0 { left.archiveLogsSetAside() }
             let reading = try left.recoverLog()
@@ -95,7 +95,7 @@ package struct RecoveredHistory: Sendable {
         var older = archived
         if log != nil || head > 0 {
             // Without a log in the usual place, the records in the usual archive may have the same numbers.
-            log = log ?? RecoveredLog(fallback.log, ChangeLogHeader(epoch: .random(), start: head))
+            log = log ?? RecoveredLog(at: fallback.log, header: ChangeLogHeader(epoch: .random(), start: head))
             log?.add(later, archived: archived)
             // The log that follows a damaged one begins without records.
             older = log?.isDamaged == true ? log?.records.filter { $0.revision > head } ?? [] : []
@@ -142,7 +142,7 @@ private struct LeftFiles {
     /// Sentences about damage.
     var warnings: [String] = []
 
-    init(_ location: LogLocation, _ exclusions: HistoryExclusions) {
+    init(at location: LogLocation, excluding exclusions: HistoryExclusions) {
         (log, archive, self.exclusions) = (location.log, HistoryArchive(path: location.archive), exclusions)
     }
 

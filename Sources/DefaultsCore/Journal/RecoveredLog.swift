@@ -65,7 +65,7 @@ package struct RecoveredLog: Sendable {
     /// Whether the last entry is the end of the log.
     private(set) var isClosed = false
 
-    init(_ path: String, _ header: ChangeLogHeader) {
+    init(at path: String, header: ChangeLogHeader) {
         (self.path, epoch, head) = (path, header.epoch, header.start)
         (isOutdated, first) = (header.isOutdated, header.start + 1)
     }
@@ -77,7 +77,7 @@ package struct RecoveredLog: Sendable {
     ///   - reading: The file's current state.
     ///   - last: The time of the last record about the domain.
     /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
-    func isOutdated(_ domain: Domain, _ reading: FileReading, since last: Timestamp?) -> Bool {
+    func isOutdated(_ domain: Domain, given reading: FileReading, since last: Timestamp?) -> Bool {
         if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
         // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
         if mayBeOutdated, case .contents(let contents) = reading, let last {
@@ -126,7 +126,7 @@ package struct RecoveredLog: Sendable {
         guard status.isRegular, status.isOwn else { return .unusable }
         let header = ChangeLogHeader(try file.read(upTo: ChangeLogHeader.size, from: 0))
         if let header, header.start > LogRecord.maximumRevision { return .unusable }
-        var recovered = RecoveredLog(path, header ?? ChangeLogHeader(epoch: .random(), start: 0))
+        var recovered = RecoveredLog(at: path, header: header ?? ChangeLogHeader(epoch: .random(), start: 0))
         recovered.damageEnd = header == nil ? 0 : nil
         let entries = try LogEntryReader(file.duplicate(), size: Int(status.st_size), from: ChangeLogHeader.size)
         try recovered.read(entries, limits: limits)
@@ -160,7 +160,7 @@ package struct RecoveredLog: Sendable {
         while let item = try entries.next() {
             switch item {
             case .entry(let entry):
-                if !append(entry, &marks, limits: limits) { damageEnd = entry.range.upperBound }
+                if !append(entry, with: &marks, limits: limits) { damageEnd = entry.range.upperBound }
             case .damage(let end): damageEnd = end
             }
         }
@@ -171,7 +171,7 @@ package struct RecoveredLog: Sendable {
 
     /// Appends an entry; returns false if the entry is invalid or can't follow the previous ones.
     private mutating func append(
-        _ entry: LogEntryReader.Entry, _ marks: inout LoggedMarks, limits: PropertyListLimits
+        _ entry: LogEntryReader.Entry, with marks: inout LoggedMarks, limits: PropertyListLimits
     ) -> Bool {
         isClosed = false
         if marks.repeats(entry.hash, at: entry.range.lowerBound) {
@@ -181,9 +181,9 @@ package struct RecoveredLog: Sendable {
         let decoded = LogEntry(decoding: entry.payload, limits: limits)
         if case .end = decoded { isClosed = true } else { size = entry.range.upperBound }
         switch decoded {
-        case .record(let record): return add(record, entry)
-        case .mark(let mark): return add([mark], entry, to: &marks)
-        case .marks(let group): return add(Array(group.marks), entry, to: &marks)
+        case .record(let record): return add(record, of: entry)
+        case .mark(let mark): return add([mark], of: entry, to: &marks)
+        case .marks(let group): return add(Array(group.marks), of: entry, to: &marks)
         case .identity(let identity):
             self.identity = identity
             return true
@@ -193,7 +193,7 @@ package struct RecoveredLog: Sendable {
     }
 
     private mutating func add(
-        _ new: [FileMark], _ entry: LogEntryReader.Entry, to marks: inout LoggedMarks
+        _ new: [FileMark], of entry: LogEntryReader.Entry, to marks: inout LoggedMarks
     ) -> Bool {
         let newest = new.map(\.revision).max() ?? 0
         if newest > head {
@@ -202,11 +202,11 @@ package struct RecoveredLog: Sendable {
             damageEnd = entry.range.lowerBound
             (head, lastMissing) = (newest, newest)
         }
-        marks.add(new, entry.hash, at: entry.range)
+        marks.add(new, hashed: entry.hash, at: entry.range)
         return true
     }
 
-    private mutating func add(_ record: LogRecord, _ entry: LogEntryReader.Entry) -> Bool {
+    private mutating func add(_ record: LogRecord, of entry: LogEntryReader.Entry) -> Bool {
         guard record.revision > head, record.revision < LogRecord.maximumRevision else { return false }
         if record.revision != head + 1 {
             damageEnd = entry.range.lowerBound

@@ -149,7 +149,7 @@ package struct FileVersions: Sendable {
         }
         for index in 0...steps.count {
             if index > 0 {
-                walk.stepBack(over: steps[steps.count - index], disk, format, countsForeign: index > skipped)
+                walk.stepBack(over: steps[steps.count - index], with: disk, in: format, countsForeign: index > skipped)
             }
             if index < skipped { continue }
             if index == skipped {
@@ -201,7 +201,7 @@ package struct FileVersions: Sendable {
         ///   - format: The file's format.
         ///   - countsForeign: Whether the step is between version 0 and older versions.
         mutating func stepBack(
-            over step: Step, _ disk: DomainValues, _ format: PropertyListFormat, countsForeign: Bool
+            over step: Step, with disk: DomainValues, in format: PropertyListFormat, countsForeign: Bool
         ) {
             for (key, value) in step.back {
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {

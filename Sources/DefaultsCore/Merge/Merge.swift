@@ -72,7 +72,7 @@ package struct Merge: Sendable {
 
         /// Adds a value that a writer wrote because it had loaded an older version.
         fileprivate mutating func overrule(
-            _ key: String, _ value: PropertyListValue?, loaded inference: FileVersions.Inference
+            _ value: PropertyListValue?, of key: String, loaded inference: FileVersions.Inference
         ) {
             overruled.append(
                 Overruled(key: key, value: value, writer: .file, reason: .olderVersion(inference.loaded)))
@@ -93,7 +93,7 @@ package struct Merge: Sendable {
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        _ times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
+        keysAt times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
     ) -> Result {
         parseBase()
         func keyTime(_ key: String) -> Timestamp { times.map { min($0[key], time) } ?? time }
@@ -113,7 +113,7 @@ package struct Merge: Sendable {
         for key in inference.stale where pending[key] == nil {
             // The writer didn't mean to change this key back, so restore the newer value.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
-            result.overrule(key, disk[key], loaded: inference)
+            result.overrule(disk[key], of: key, loaded: inference)
         }
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
@@ -165,7 +165,7 @@ package struct Merge: Sendable {
             skipping: max(0, versions.total - total))
         var result = Result()
         for key in inference.stale where !PropertyListValue.areSame(current(key), disk[key], readFrom: format) {
-            result.overrule(key, disk[key], loaded: inference)
+            result.overrule(disk[key], of: key, loaded: inference)
         }
         for key in inference.changed {
             if pending[key] == nil, let last = keyTimes[key], last >= time {

@@ -36,31 +36,32 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         if bytes.count >= 32 {
             var lanes = (prime1 &+ prime2, prime2, UInt64(0), 0 &- prime1)
             while position + 32 <= bytes.count {
-                lanes.0 = round(lanes.0, word(bytes, position))
-                lanes.1 = round(lanes.1, word(bytes, position + 8))
-                lanes.2 = round(lanes.2, word(bytes, position + 16))
-                lanes.3 = round(lanes.3, word(bytes, position + 24))
+                lanes.0 = round(lanes.0, adding: word(in: bytes, at: position))
+                lanes.1 = round(lanes.1, adding: word(in: bytes, at: position + 8))
+                lanes.2 = round(lanes.2, adding: word(in: bytes, at: position + 16))
+                lanes.3 = round(lanes.3, adding: word(in: bytes, at: position + 24))
                 position += 32
             }
-            hash = rotate(lanes.0, 1) &+ rotate(lanes.1, 7) &+ rotate(lanes.2, 12) &+ rotate(lanes.3, 18)
+            hash =
+                rotate(lanes.0, by: 1) &+ rotate(lanes.1, by: 7) &+ rotate(lanes.2, by: 12) &+ rotate(lanes.3, by: 18)
             for lane in [lanes.0, lanes.1, lanes.2, lanes.3] {
-                hash = (hash ^ round(0, lane)) &* prime1 &+ prime4
+                hash = (hash ^ round(0, adding: lane)) &* prime1 &+ prime4
             }
         } else {
             hash = prime5
         }
         hash = hash &+ UInt64(bytes.count)
         while position + 8 <= bytes.count {
-            hash = rotate(hash ^ round(0, word(bytes, position)), 27) &* prime1 &+ prime4
+            hash = rotate(hash ^ round(0, adding: word(in: bytes, at: position)), by: 27) &* prime1 &+ prime4
             position += 8
         }
         if position + 4 <= bytes.count {
             let half = UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
-            hash = rotate(hash ^ (half &* prime1), 23) &* prime2 &+ prime3
+            hash = rotate(hash ^ (half &* prime1), by: 23) &* prime2 &+ prime3
             position += 4
         }
         while position < bytes.count {
-            hash = rotate(hash ^ (UInt64(bytes[position]) &* prime5), 11) &* prime1
+            hash = rotate(hash ^ (UInt64(bytes[position]) &* prime5), by: 11) &* prime1
             position += 1
         }
         hash = (hash ^ (hash >> 33)) &* prime2
@@ -68,15 +69,15 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         return hash ^ (hash >> 32)
     }
 
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ position: Int) -> UInt64 {
+    private static func word(in bytes: UnsafeRawBufferPointer, at position: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 
-    private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
-        rotate(lane &+ word &* prime2, 31) &* prime1
+    private static func round(_ lane: UInt64, adding word: UInt64) -> UInt64 {
+        rotate(lane &+ word &* prime2, by: 31) &* prime1
     }
 
-    private static func rotate(_ value: UInt64, _ bits: UInt64) -> UInt64 {
+    private static func rotate(_ value: UInt64, by bits: UInt64) -> UInt64 {
         value << bits | value >> (64 - bits)
     }
 }

@@ -126,7 +126,7 @@ package struct LockFile: ~Copyable, Sendable {
     private static func open(_ path: String) throws(SystemCall.Failure) -> Opened {
         while true {
             do throws(SystemCall.Failure) {
-                return Opened(file: try NewFile.create(path, O_RDWR), isNew: true)
+                return Opened(file: try NewFile.create(path, flags: O_RDWR), isNew: true)
             } catch {
                 if error.number != EEXIST {
                     // An existing file can be locked even where no file can be created. If there is none, throw the

@@ -16,12 +16,12 @@ enum NewFile {
     /// - Returns: The open file.
     /// - Throws: The failure of the system call; `EEXIST` if something is at the path.
     static func create(
-        _ path: String, _ flags: Int32, isForEveryone: Bool = false
+        _ path: String, flags: Int32, isForEveryone: Bool = false
     ) throws(SystemCall.Failure) -> FileDescriptor {
         let flags = flags | O_CREAT | O_EXCL
         let file =
             try isInForeignDirectory(path)
-            ? createForOwner(path, flags) : FileDescriptor(opening: path, flags, mode: 0o600)
+            ? createForOwner(path, flags: flags) : FileDescriptor(opening: path, flags, mode: 0o600)
         if isForEveryone, isInSystemDirectory(path), fchmod(file.number, 0o644) != 0 {
             let failure = SystemCall.Failure(number: errno)
             unlink(path)
@@ -41,7 +41,7 @@ enum NewFile {
     }
 
     private static func createForOwner(
-        _ path: String, _ flags: Int32
+        _ path: String, flags: Int32
     ) throws(SystemCall.Failure) -> FileDescriptor {
         let parent = try parent(of: path)
         let name = Path.lastName(of: path)

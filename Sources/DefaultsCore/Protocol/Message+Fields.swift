@@ -168,8 +168,8 @@ extension Fields {
     /// Returns the system directories listed in the entries `system` and `managed`.
     package func systemDirectories() throws(DefaultsError) -> SystemDirectories {
         let (anyUser, managed) = (try strings("system"), try optionalString("managed"))
-        guard anyUser.allSatisfy(Self.isAbsolute) else { throw Self.wrong("system", "an array of absolute paths") }
-        guard managed.map(Self.isAbsolute) ?? true else { throw Self.wrong("managed", "an absolute path") }
+        guard anyUser.allSatisfy(Self.isAbsolute) else { throw Self.wrong("system", not: "an array of absolute paths") }
+        guard managed.map(Self.isAbsolute) ?? true else { throw Self.wrong("managed", not: "an absolute path") }
         return SystemDirectories(anyUser: anyUser, managed: managed)
     }
 }

@@ -64,11 +64,11 @@ extension Request {
             self = .edit(try EditRequest(fields, from: app))
         case "synchronize":
             // A request without `domains` is for all domains, so a mistaken `domain` must not be ignored.
-            guard fields.values["domain"] == nil else { throw Fields.wrong("domain", "left out for \"domains\"") }
+            guard fields.values["domain"] == nil else { throw Fields.wrong("domain", not: "left out for \"domains\"") }
             self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
         case "subscribe":
             guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
-                throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")
+                throw Fields.wrong("mode", not: "\"latest\", \"everything\" or \"disconnect\"")
             }
             self = .subscribe(
                 try Subscription.Start(text: fields.string("from")),
@@ -144,14 +144,14 @@ extension Fields {
     fileprivate func protocolVersions() throws(DefaultsError) -> ClosedRange<Int64> {
         let oldest = try integer("protocol")
         let newest = values["newest"] == nil ? oldest : try integer("newest")
-        guard oldest <= newest else { throw Self.wrong("newest", "at least the entry \"protocol\"") }
+        guard oldest <= newest else { throw Self.wrong("newest", not: "at least the entry \"protocol\"") }
         return oldest...newest
     }
 
     fileprivate func formerValues() throws(DefaultsError) -> FormerValues {
         var former: FormerValues = try dictionary("replacing").mapValues { [$0] }
         for (key, value) in values["since"] == nil ? [:] : try dictionary("since") {
-            guard case .array(let values) = value else { throw Self.wrong("since", "a dictionary of arrays") }
+            guard case .array(let values) = value else { throw Self.wrong("since", not: "a dictionary of arrays") }
             former[key, default: [nil]] += values
         }
         for key in values["removedSince"] == nil ? [] : try strings("removedSince") {
@@ -165,7 +165,7 @@ extension Fields {
         for key in try strings(removed) {
             // Hashing a key with a longer run of marks could take minutes.
             if key.hasOverlongMarkRun {
-                throw Self.wrong(removed, "an array of keys with at most 128 combining marks in a row")
+                throw Self.wrong(removed, not: "an array of keys with at most 128 combining marks in a row")
             }
             difference[key] = .some(nil)
         }

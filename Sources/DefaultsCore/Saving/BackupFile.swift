@@ -49,8 +49,8 @@ package enum BackupFile {
         _ bytes: [UInt8], of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
         try withFreeName(of: try DomainFile.resolvingLinks(path), because: reason) { copy throws(SystemCall.Failure) in
-            if holds(copy, bytes) { return }
-            let file = try NewFile.create(copy, O_WRONLY)
+            if isCopy(copy, of: bytes) { return }
+            let file = try NewFile.create(copy, flags: O_WRONLY)
             do throws(SystemCall.Failure) {
                 try file.write(bytes)
                 try file.synchronize()
@@ -79,8 +79,8 @@ package enum BackupFile {
         }
     }
 
-    private static func holds(_ copy: String, _ bytes: [UInt8]) -> Bool {
-        guard let file = try? FileDescriptor(opening: copy, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+    private static func isCopy(_ path: String, of bytes: [UInt8]) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
             let status = try? file.status(), status.isRegular, Int(status.st_size) == bytes.count
         else { return false }
         return (try? file.read(upTo: bytes.count)) == bytes

@@ -35,7 +35,7 @@ package final class DisplacedFile: Sendable {
                 return .beingWritten
             }
             if known?.hash == version.hash { return .unchanged(version) }
-            var reading = original.parse(bytes, version)
+            var reading = original.parse(bytes, of: version)
             if case .contents(var contents) = reading {
                 if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file, written: nil) }
                 reading = .contents(contents)

@@ -30,14 +30,14 @@ extension DomainFile {
     ///   that is written in place is torn.
     package func save(
         _ bytes: [UInt8]?, expecting expected: FileVersion?, adding edits: [String: Edit] = [:],
-        by lifetime: StoreLifetime = .resident, _ policy: ObstaclePolicy = .wait
+        by lifetime: StoreLifetime = .resident, onObstacle policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {
             let target = try Self.resolvingLinks(path)
             // Don't create the missing target of a link: it may be on a file system that isn't mounted.
             if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
             return try Replacement(
-                of: self, at: target, expecting: expected, adding: edits, by: lifetime, policy
+                of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
             ).run(bytes)
         } catch {
             if error.number == EILSEQ {

@@ -13,7 +13,7 @@ struct Replacement {
 
     init(
         of original: DomainFile, at target: String, expecting expected: FileVersion?,
-        adding edits: [String: Edit], by lifetime: StoreLifetime, _ policy: ObstaclePolicy
+        adding edits: [String: Edit], by lifetime: StoreLifetime, onObstacle policy: ObstaclePolicy
     ) {
         self.original = original
         self.target = target
@@ -55,7 +55,7 @@ struct Replacement {
         if status.st_nlink > 1 {
             // The file's other hard links must keep referring to it, so it is written in place.
             linux_lease_release(old.number)
-            return try writeInPlace(bytes, hashed: newHash, over: expected, &isNeeded)
+            return try writeInPlace(bytes, hashed: newHash, over: expected, isNeeded: &isNeeded)
         }
         do throws(SystemCall.Failure) {
             guard try exchange(temporaryPath) else { return .fileChanged }
@@ -63,7 +63,7 @@ struct Replacement {
             // A mount point can't be renamed.
             guard error.number == EBUSY else { throw error }
             linux_lease_release(old.number)
-            return try writeInPlace(bytes, hashed: newHash, over: expected, &isNeeded)
+            return try writeInPlace(bytes, hashed: newHash, over: expected, isNeeded: &isNeeded)
         }
         isNeeded = true
         linux_lease_release(old.number)
@@ -84,7 +84,7 @@ struct Replacement {
     private func write(
         _ bytes: [UInt8], hashed hash: ContentHash, to temporaryPath: String
     ) throws(SystemCall.Failure) -> FileDescriptor {
-        let new = try NewFile.create(temporaryPath, O_WRONLY, isForEveryone: expected == nil)
+        let new = try NewFile.create(temporaryPath, flags: O_WRONLY, isForEveryone: expected == nil)
         do throws(SystemCall.Failure) {
             // Set the mark before writing the content, so that an incomplete version that is left can be told from
             // a foreign writer's.
@@ -115,7 +115,7 @@ struct Replacement {
     ///
     /// `isNeeded` is set while the temporary file must be preserved because it may be the only complete version.
     private func writeInPlace(
-        _ bytes: [UInt8], hashed hash: ContentHash, over expected: FileVersion, _ isNeeded: inout Bool
+        _ bytes: [UInt8], hashed hash: ContentHash, over expected: FileVersion, isNeeded: inout Bool
     ) throws(SystemCall.Failure) -> SaveResult {
         try synchronizeDirectory()
         guard let file = try openTarget(O_RDWR) else { return .fileChanged }
@@ -140,7 +140,7 @@ struct Replacement {
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         linux_lease_release(old.number)
         var isNeeded = false
-        return try writeInPlace(bytes, hashed: hash, over: expected, &isNeeded)
+        return try writeInPlace(bytes, hashed: hash, over: expected, isNeeded: &isNeeded)
     }
 
     /// Removes the file by moving it aside, so that it can be examined like any other displaced file.

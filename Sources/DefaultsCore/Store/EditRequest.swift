@@ -48,7 +48,7 @@ package struct EditRequest: Hashable, Sendable {
     /// - Throws: `readOnly` or `invalidValue`.
     package func check() throws(DefaultsError) {
         try domain.checkWritable()
-        for (key, value) in values { try Self.check(key, value, for: domain) }
+        for (key, value) in values { try Self.check(key, with: value, for: domain) }
         if values.count > 1 { try Self.checkSize(of: values, for: domain) }
     }
 
@@ -56,7 +56,7 @@ package struct EditRequest: Hashable, Sendable {
     package static func refusals(of values: Difference, for domain: Domain) -> [String: DefaultsError] {
         var refusals: [String: DefaultsError] = [:]
         for (key, value) in values {
-            do throws(DefaultsError) { try check(key, value, for: domain) } catch { refusals[key] = error }
+            do throws(DefaultsError) { try check(key, with: value, for: domain) } catch { refusals[key] = error }
         }
         return refusals
     }
@@ -65,7 +65,7 @@ package struct EditRequest: Hashable, Sendable {
     ///
     /// - Throws: `invalidValue`.
     package static func check(
-        _ key: String, _ value: PropertyListValue?, for domain: Domain
+        _ key: String, with value: PropertyListValue?, for domain: Domain
     ) throws(DefaultsError) {
         if key.hasOverlongMarkRun || value?.hasUnreadableKey == true {
             throw DefaultsError(

@@ -64,7 +64,7 @@ struct ResumedDomain {
         // The file holds the last certain version, or a version whose save was announced afterwards.
         var possible = marks[(marks.lastIndex { !$0.isIntent && !$0.isReplaced } ?? marks.startIndex)...]
         let isTroubled = possible[possible.startIndex].isTroubled
-        if Self.isLaterThanSave(reading, among: possible, records, removedBefore: removed) {
+        if Self.isLaterThanSave(reading, among: possible, given: records, removedBefore: removed) {
             possible = possible.suffix(1)
         }
         var certain = possible[possible.startIndex]
@@ -94,7 +94,7 @@ struct ResumedDomain {
     ///
     /// Then the save counts as done. Somebody has restored or removed the file since, and the later change wins.
     private static func isLaterThanSave(
-        _ reading: FileReading, among possible: ArraySlice<FileMark>, _ records: [LogRecord],
+        _ reading: FileReading, among possible: ArraySlice<FileMark>, given records: [LogRecord],
         removedBefore removed: Timestamp
     ) -> Bool {
         guard let announced = possible.last, announced.isIntent, let expected = announced.expected,

@@ -55,7 +55,7 @@ extension Saver {
                 plan.format == .binary
                 ? BinarySplice.splice(edits, into: old, resultingCount: count)
                 : TextSplice.splice(edits, into: old, resultingCount: count).flatMap {
-                    isAsPlanned($0, plan) ? $0 : nil
+                    isAsPlanned($0, in: plan) ? $0 : nil
                 }
             // Without its last key, a strings file would be blank, which counts as damage.
             let isBlank = count == 0 && plan.format == .oldStyle && new.map(TextComments.areAll) == true
@@ -64,7 +64,8 @@ extension Saver {
         }
         let new = try store.encode(plan.values(), as: plan.format, for: domain)
         // An edit that is too large makes no copy.
-        if let lost { try backUp(lost, in: file, of: domain, because: .comments, "has comments that would be lost") }
+        guard let lost else { return new }
+        try backUp(lost, in: file, of: domain, because: .comments, finding: "has comments that would be lost")
         return new
     }
 
@@ -93,7 +94,7 @@ extension Saver {
     /// Returns whether a spliced text reads back as the plan's values.
     ///
     /// Layouts of text vary endlessly, so a result that doesn't is never used.
-    private func isAsPlanned(_ text: [UInt8], _ plan: SavePlan) -> Bool {
+    private func isAsPlanned(_ text: [UInt8], in plan: SavePlan) -> Bool {
         guard case .dictionary(let values)? = try? PropertyListValue(parsing: text) else { return false }
         return Difference(from: plan.values(), to: values, readFrom: plan.format).isEmpty
     }
@@ -108,18 +109,18 @@ extension Saver {
                 throw DefaultsError(.notSaved, error.what, remedy: error.remedy, errno: error.errno)
                     .adding(store.lifetime.consequence)
             }
-            try backUp(version, in: file, of: domain, because: .damaged, "is damaged")
+            try backUp(version, in: file, of: domain, because: .damaged, finding: "is damaged")
         } else if plan.losesEquivalentKeys, let version = plan.expected {
             try backUp(
                 version, in: file, of: domain, because: .equivalentKeys,
-                "has keys that differ only in Unicode normalization")
+                finding: "has keys that differ only in Unicode normalization")
         }
     }
 
     /// Backs up a file before it is replaced, unless the same contents have been backed up already.
     private func backUp(
         _ version: FileVersion, in file: DomainFile, of domain: Domain, because reason: BackupFile.Reason,
-        _ finding: String
+        finding: String
     ) throws(DefaultsError) {
         if store.state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
         let kept: FileVersion

@@ -168,7 +168,7 @@ extension Saver {
             case .beingWritten: return false
             case .unusable:
                 store.reportCopy(try BackupFile.write(bytes, of: original.path, because: .unsaved))
-                if let domain = original.domain, case .contents(let contents) = leftover.parse(bytes, version) {
+                if let domain = original.domain, case .contents(let contents) = leftover.parse(bytes, of: version) {
                     store.transition { state in ((), state.applyUnsavedVersion(contents, of: domain, now: .now())) }
                 }
             case .missing, .unchanged, .contents: break
@@ -176,7 +176,7 @@ extension Saver {
             return true
         }
         if version.hash == temporary.expected { return true }
-        switch leftover.parse(bytes, version) {
+        switch leftover.parse(bytes, of: version) {
         case .contents(let contents):
             // A foreign writer's version: the writer was still writing when the file was displaced.
             if merge(contents, from: temporary, of: original.domain), !contents.hasEquivalentKeys { return true }

@@ -39,7 +39,7 @@ struct Saver: ~Copyable {
     /// - Returns: The cursor of the edit if it was applied, and the error if edits are left unsaved.
     /// - Throws: The reason why the edit wasn't applied.
     mutating func save(
-        _ domain: Domain, applying request: EditRequest?, _ policy: ObstaclePolicy
+        _ domain: Domain, applying request: EditRequest?, onObstacle policy: ObstaclePolicy
     ) throws(DefaultsError) -> (applied: Cursor?, failure: DefaultsError?) {
         var applied: Cursor?
         do throws(DefaultsError) {
@@ -56,7 +56,7 @@ struct Saver: ~Copyable {
                     applied = try store.apply(request)
                 }
                 do throws(DefaultsError) {
-                    try save(domain, policy)
+                    try save(domain, onObstacle: policy)
                 } catch {
                     // The failed save may have left a temporary file.
                     leftovers = .some
@@ -72,7 +72,7 @@ struct Saver: ~Copyable {
             if request != nil, applied == nil { throw error }
             if policy.isReported(error) { return (applied, error) }
             let failure = store.lifetime.explaining(error)
-            store.transition { state in ((), state.failed(domain, failure, now: .now())) }
+            store.transition { state in ((), state.failed(domain, because: failure, now: .now())) }
             return (applied, failure)
         }
         return (applied, nil)
@@ -85,7 +85,7 @@ struct Saver: ~Copyable {
     }
 
     /// Saves a domain, retrying as often as foreign writers make necessary.
-    private mutating func save(_ domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) {
+    private mutating func save(_ domain: Domain, onObstacle policy: ObstaclePolicy) throws(DefaultsError) {
         guard let file = store.file(of: domain) else { return }
         // A round that doesn't finish the save was overtaken by a foreign writer. A program that writes constantly may
         // win all rounds; the edits then stay pending until the next save. Edits made in the meantime are included if
@@ -101,7 +101,7 @@ struct Saver: ~Copyable {
                 continue
             }
             try backUp(file, of: domain, replacedBy: plan)
-            try carryOut(&plan, for: domain, in: file, policy)
+            try carryOut(&plan, for: domain, in: file, onObstacle: policy)
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
@@ -110,7 +110,7 @@ struct Saver: ~Copyable {
 
     /// Carries out a plan; if the file isn't in the expected state, reloads it instead.
     private mutating func carryOut(
-        _ plan: inout SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy
+        _ plan: inout SavePlan, for domain: Domain, in file: DomainFile, onObstacle policy: ObstaclePolicy
     ) throws(DefaultsError) {
         let (bytes, format) = try encodeWhatFits(&plan, for: domain, in: file)
         plan.base = [:]
@@ -119,7 +119,8 @@ struct Saver: ~Copyable {
         store.writeLog()
         let result: SaveResult
         do throws(DefaultsError) {
-            result = try file.save(bytes, expecting: plan.expected, adding: plan.edits, by: store.lifetime, policy)
+            result = try file.save(
+                bytes, expecting: plan.expected, adding: plan.edits, by: store.lifetime, onObstacle: policy)
         } catch {
             if store.isFile(of: domain, plan.expected) == true { withdrawSave(of: domain) }
             throw error

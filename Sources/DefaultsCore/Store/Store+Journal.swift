@@ -15,7 +15,7 @@ extension Store {
     /// Waits for the disk, and takes up to a few seconds; other threads can use the store meanwhile.
     package func maintainJournal(_ limits: HistoryLimits, now: Timestamp = .now()) {
         let hasSettings = AgentSettings.domain.map { domain in state.withLock { $0.domains[domain] != nil } } ?? false
-        journal?.maintain(state, limits, hasSettings: hasSettings, now: now)
+        journal?.maintain(state, within: limits, hasSettings: hasSettings, now: now)
     }
 
     /// Checks that the journal's files are where a later agent looks for them; if not, the observer is asked to call

@@ -65,7 +65,7 @@ extension Store {
                 switch attempt ?? .certain(.missing) {
                 case .uncertain(let version): uncertain.append((domain, version))
                 case .certain(let reading):
-                    apply(reading, of: domain, after: known, losses, isBaseline: isBaseline, to: &outcome)
+                    apply(reading, of: domain, after: known, losses: losses, isBaseline: isBaseline, to: &outcome)
                 }
             }
         }
@@ -92,7 +92,7 @@ extension Store {
                 let known = state.withLock { $0.domains[domain] }
                 guard let file = file(of: domain) else { return true }
                 guard let reading = file.readQuickly(known: known?.file) else { return false }
-                apply(reading, of: domain, after: known, losses, isBaseline: false, to: &outcome)
+                apply(reading, of: domain, after: known, losses: losses, isBaseline: false, to: &outcome)
                 return true
             }
             switch isDone {
@@ -137,7 +137,7 @@ extension Store {
 
     /// Merges what was read of a file that was in a known state before.
     private func apply(
-        _ reading: FileReading, of domain: Domain, after known: DomainState?, _ losses: LossPolicy, isBaseline: Bool,
+        _ reading: FileReading, of domain: Domain, after known: DomainState?, losses: LossPolicy, isBaseline: Bool,
         to outcome: inout ReloadOutcome
     ) {
         if reading.isLoss, !isReachable(domain) {

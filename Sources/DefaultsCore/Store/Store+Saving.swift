@@ -13,17 +13,17 @@ extension Store {
     ///   - domain: The domain to save.
     ///   - policy: The way to deal with a held lock and with open writers.
     /// - Throws: The reason why edits aren't saved. An error that the policy reports for a retry isn't recorded.
-    package func save(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
+    package func save(_ domain: Domain, onObstacle policy: ObstaclePolicy = .wait) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         let (_, failure) = try whileSaving { saver throws(DefaultsError) in
-            try saver.save(domain, applying: nil, policy)
+            try saver.save(domain, applying: nil, onObstacle: policy)
         }
         if let failure { throw failure }
     }
 
     /// Records that a domain's edits can't be saved because an obstacle has lasted too long.
-    package func recordSaveFailure(_ domain: Domain, _ failure: DefaultsError) {
-        transition { state in ((), state.failed(domain, lifetime.explaining(failure), now: .now())) }
+    package func recordSaveFailure(of domain: Domain, because failure: DefaultsError) {
+        transition { state in ((), state.failed(domain, because: lifetime.explaining(failure), now: .now())) }
     }
 
     /// Applies an edit and saves it, without letting another store on the same directory intervene.
@@ -36,13 +36,13 @@ extension Store {
     /// - Throws: The errors of `submit`, or the reason why the directory can't be locked or read; the edit is then not
     ///   applied.
     package func commit(
-        _ request: EditRequest, _ policy: ObstaclePolicy = .wait
+        _ request: EditRequest, onObstacle policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> (cursor: Cursor, failure: DefaultsError?) {
         try request.check()
         // Fail without disk access if the known values already contradict the edit's condition.
         if state.withLock({ $0.conditionFails(request) }) { throw .condition(of: request.domain) }
         let (applied, failure) = try whileSaving { saver throws(DefaultsError) in
-            try saver.save(request.domain, applying: request, policy)
+            try saver.save(request.domain, applying: request, onObstacle: policy)
         }
         return (applied ?? cursor, failure)
     }

@@ -22,15 +22,15 @@ extension Store {
         if let recovered {
             // The records that this adds go into the log's file, even if the log can't hold all of them.
             state.withLock { $0.outbox = [] }
-            resume(domains, from: recovered, &outcome)
+            resume(domains, from: recovered, into: &outcome)
         } else {
-            begin(domains, &outcome)
+            begin(domains, into: &outcome)
         }
         return outcome
     }
 
     /// Takes the files' values as the starting point.
-    private func begin(_ domains: [Domain], _ outcome: inout ReloadOutcome) {
+    private func begin(_ domains: [Domain], into outcome: inout ReloadOutcome) {
         for (domain, reading) in readFirst(domains, isUndisturbed: { _, _ in true }) {
             if reading.isLoss, !isReachable(domain) {
                 outcome.unreadable.insert(domain)
@@ -42,7 +42,7 @@ extension Store {
     }
 
     /// Compares the files with the versions in an earlier agent's log.
-    private func resume(_ domains: [Domain], from recovered: RecoveredLog, _ outcome: inout ReloadOutcome) {
+    private func resume(_ domains: [Domain], from recovered: RecoveredLog, into outcome: inout ReloadOutcome) {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
         let oldest = recovered.records.first?.revision ?? recovered.head + 1
         // A domain in the log may not have a file anymore.
@@ -57,7 +57,7 @@ extension Store {
             let now = Timestamp.now()
             let removed = directory(of: domain)?.lastChange(around: domain, now: now) ?? now
             let records = records[domain] ?? []
-            let isOutdated = recovered.isOutdated(domain, reading, since: records.last?.time)
+            let isOutdated = recovered.isOutdated(domain, given: reading, since: records.last?.time)
             transition { state in
                 let actions = state.resume(
                     domain, marks: recovered.marks[domain] ?? [], records: records, since: oldest, reading: reading,
@@ -93,7 +93,7 @@ extension Store {
             state.domains.reserveCapacity(domains.count)
             let others = readings.filter { domain, reading in
                 guard case .contents(let contents) = reading, isUndisturbed(domain, contents) else { return true }
-                return !state.addAtRest(domain, contents)
+                return !state.addAtRest(domain, with: contents)
             }
             return (others, [])
         }

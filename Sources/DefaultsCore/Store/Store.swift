@@ -89,7 +89,7 @@ package final class Store: Sendable {
         for case .published(let domain) in actions { observer.storePublished(in: domain) }
         for case .report(let event) in actions { observer.storeReported(event) }
         for case .save(let domain, let timing) in actions {
-            observer.storeNeedsSaving(domain, timing)
+            observer.storeNeedsSaving(domain, urgency: timing)
         }
     }
 

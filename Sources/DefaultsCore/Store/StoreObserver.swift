@@ -6,7 +6,7 @@ package protocol StoreObserver: AnyObject, Sendable {
     /// Handles a newly published record of a domain.
     func storePublished(in domain: Domain)
     /// Handles a domain's edits that must be saved.
-    func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
+    func storeNeedsSaving(_ domain: Domain, urgency timing: SaveTiming)
     /// Handles a domain's problem, or its end; each is reported once.
     func storeReported(_ event: LogRecord.Event)
     /// Handles a failure to write the change log file, which isn't written until `Store.maintainJournal` succeeds.

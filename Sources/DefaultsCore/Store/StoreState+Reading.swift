@@ -77,7 +77,7 @@ extension StoreState {
     }
 
     /// Adds a domain that nothing is known about but its file's contents; fails if there is more to know.
-    mutating func addAtRest(_ domain: Domain, _ contents: FileContents) -> Bool {
+    mutating func addAtRest(_ domain: Domain, with contents: FileContents) -> Bool {
         guard domains[domain] == nil, let domainAtRest = DomainAtRest(contents) else { return false }
         domains.add(domainAtRest, as: domain)
         recordMarks(of: domain)
@@ -167,7 +167,7 @@ extension Merge {
     /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(
-            contents.values, format: contents.format, changedAt: contents.time, contents.saveMark?.times,
+            contents.values, format: contents.format, changedAt: contents.time, keysAt: contents.saveMark?.times,
             by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
     }
 }

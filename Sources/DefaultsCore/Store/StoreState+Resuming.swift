@@ -27,7 +27,7 @@ extension StoreState {
         } else {
             replaced[domain] = resumed.replaced.isEmpty ? nil : resumed.replaced.map(\.ofReplacedVersion)
             switch resumed.finding {
-            case .rewritten(let contents): actions = merge(contents, resumed, now: now)
+            case .rewritten(let contents): actions = merge(contents, of: resumed, now: now)
             case .removed: actions = mergeLoss(resumed, now: now)
             case .logged, .new, .unreadable: actions = applyFirstReading(resumed, now: now)
             }
@@ -37,7 +37,7 @@ extension StoreState {
     }
 
     /// Merges a file that was written while no agent was running with the last version in the log.
-    private mutating func merge(_ contents: FileContents, _ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
+    private mutating func merge(_ contents: FileContents, of resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
         let domain = resumed.domain
         domains[domain] = resumed.state(before: contents)
         let actions = change(domain, source: .file, at: now) { state in

@@ -49,7 +49,7 @@ extension StoreState {
     }
 
     /// Records that a domain's edits couldn't be saved.
-    mutating func failed(_ domain: Domain, _ error: DefaultsError, now: Timestamp) -> [StoreAction] {
+    mutating func failed(_ domain: Domain, because error: DefaultsError, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
         domains[domain]?.failure = error
         domains[domain]?.isTroubled = true
@@ -99,13 +99,13 @@ struct SavePlan {
     /// The keys of edits made together, with the estimated number of bytes by which these make the file larger, in
     /// ascending order.
     var groupsByGrowth: [(keys: [String], growth: Int)] {
-        func size(_ key: String, _ value: PropertyListValue?) -> Int {
+        func size(of key: String, with value: PropertyListValue?) -> Int {
             value.map { key.utf8.count + $0.estimatedSize } ?? 0
         }
         let groups = Dictionary(grouping: edits.keys) { edits[$0]?.sequence ?? Edit.unordered }
             .flatMap { sequence, keys in sequence == Edit.unordered ? keys.map { [$0] } : [keys] }
         return groups.map { keys in
-            (keys, keys.reduce(0) { $0 + size($1, edits[$1]?.value) - size($1, base[$1]) })
+            (keys, keys.reduce(0) { $0 + size(of: $1, with: edits[$1]?.value) - size(of: $1, with: base[$1]) })
         }.sorted { $0.growth < $1.growth }
     }
 

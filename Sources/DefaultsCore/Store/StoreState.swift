@@ -82,10 +82,10 @@ struct StoreState: LoggedState {
     }
 
     private func marks(_ isWanted: (FileMark) -> Bool) -> [LogEntry] {
-        func mark(_ domain: Domain, _ hash: ContentHash) -> FileMark {
+        func mark(of domain: Domain, hashed hash: ContentHash) -> FileMark {
             FileMark(domain: domain, hash: hash, revision: log.head)
         }
-        let atRest = domains.hashesAtRest.filter { isWanted(mark($0, $1)) }
+        let atRest = domains.hashesAtRest.filter { isWanted(mark(of: $0, hashed: $1)) }
         let others = domains.inUse.flatMap(marks).filter(isWanted) + atRest.filter { !$0.0.isUsual }.map(mark)
         return others.map { .mark($0) } + FileMarkGroup.groups(of: atRest, revision: log.head).map { .marks($0) }
     }

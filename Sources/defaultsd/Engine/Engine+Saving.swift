@@ -111,7 +111,7 @@ extension Engine {
                 plan(.save(domain), in: Self.blockedPause)
                 return .blocked(failure)
             }
-            store.recordSaveFailure(domain, failure)
+            store.recordSaveFailure(of: domain, because: failure)
         } else {
             obstacles.remove(domain)
         }
@@ -168,7 +168,7 @@ extension Engine {
         while true {
             let policy = policy(for: request.domain)
             let outcome = await onDiskSaving { store in
-                Result { () throws(DefaultsError) in try store.commit(request, policy) }
+                Result { () throws(DefaultsError) in try store.commit(request, onObstacle: policy) }
             }
             switch outcome {
             case .success(let (cursor, failure)):
@@ -202,7 +202,7 @@ final class SaveJob: Sendable {
         hasBegun.withLock { $0 = true }
         var failures: [Domain: DefaultsError] = [:]
         for (domain, policy) in policies.sorted(by: { $0.key < $1.key }) {
-            do throws(DefaultsError) { try store.save(domain, policy) } catch { failures[domain] = error }
+            do throws(DefaultsError) { try store.save(domain, onObstacle: policy) } catch { failures[domain] = error }
         }
         return failures
     }

@@ -103,7 +103,7 @@ actor Engine: Service {
         maintainJournal()
         // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
-            storeNeedsSaving(domain, .immediate)
+            storeNeedsSaving(domain, urgency: .immediate)
         }
         events.signals = try await signals.read(on: eventLoop) { _ in
             self.assumeIsolated { $0.readEvents() }
@@ -279,7 +279,7 @@ extension Engine: StoreObserver {
         if domain == AgentSettings.domain { onLoop { $0.compareSettings() } }
     }
 
-    nonisolated func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {
+    nonisolated func storeNeedsSaving(_ domain: Domain, urgency timing: SaveTiming) {
         // If other edits have already been collected, the engine has a save planned and needn't be woken.
         if timing == .delayed, !delayedSaves.withLock({ $0.add(domain, at: .now()) }) { return }
         onLoop { $0.scheduleSave(domain, timing) }

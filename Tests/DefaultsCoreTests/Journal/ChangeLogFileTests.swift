@@ -223,8 +223,8 @@ struct ChangeLogFileTests {
                 #expect(found.isDamaged && found.epoch != log.epoch && found.head == 5, "byte \(position)")
                 #expect(found.records == (position == 3 ? records : Array(records.dropFirst())), "byte \(position)")
                 #expect(found.marks == [domain: [first], other: marks], "byte \(position)")
-                #expect(!found.isOutdated(other, .missing, since: nil), "byte \(position)")
-                #expect(found.isOutdated(domain, .missing, since: nil) == (position != 3), "byte \(position)")
+                #expect(!found.isOutdated(other, given: .missing, since: nil), "byte \(position)")
+                #expect(found.isOutdated(domain, given: .missing, since: nil) == (position != 3), "byte \(position)")
             }
         }
     }
@@ -260,7 +260,7 @@ struct ChangeLogFileTests {
                 return
             }
             #expect(rest.epoch != log.epoch && rest.records == [records[0]])
-            #expect(rest.isOutdated(domain, .missing, since: nil))
+            #expect(rest.isOutdated(domain, given: .missing, since: nil))
             #expect(rest.isDamaged == (way != "restored with its attributes"))
             if rest.isDamaged { return }
             // Once an agent has continued it, nothing is missing.

@@ -49,7 +49,7 @@ struct MergeTests {
         let key = ContentHash(Array((isListed ? "k" : "other").utf8))
         let times = KeyTimes(newest: after, others: before, listed: [key: isListed ? before : after])
         let result = merge.reload(
-            ["k": 1, "other": 1], format: .xml, changedAt: after, times, by: WriterEvidence(written: after),
+            ["k": 1, "other": 1], format: .xml, changedAt: after, keysAt: times, by: WriterEvidence(written: after),
             isWhole: true)
         #expect(result.changes == [KeyChange(key: "other", old: nil, new: 1)])
         #expect(merge.current == ["k": 2, "other": 1])

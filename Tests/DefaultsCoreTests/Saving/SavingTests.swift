@@ -193,7 +193,7 @@ struct SavingTests {
             try RawFile.write(old, to: path)
             let expected = try version(of: path)
             let replacement = Replacement(
-                of: file(path), at: path, expecting: expected, adding: [:], by: .resident, .wait)
+                of: file(path), at: path, expecting: expected, adding: [:], by: .resident, onObstacle: .wait)
             let free = try replacement.freePath(new: ContentHash(value: 0))
             let backup = try #require(TemporaryFile(name: Path.lastName(of: free)))
             #expect(backup.target == TemporaryFile.hash(ofNameAt: path))

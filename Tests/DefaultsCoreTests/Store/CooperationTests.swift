@@ -41,11 +41,11 @@ struct CooperationTests {
             fixture.edit(store, ["b": 2])
             do {
                 let lock = try DirectoryLock(PreferencesDirectory(path: elsewhere))
-                let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain, .report) }
+                let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain, onObstacle: .report) }
                 #expect(error?.code == .locked)
                 _ = consume lock
             }
-            try store.save(fixture.domain, .report)
+            try store.save(fixture.domain, onObstacle: .report)
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
         }
     }

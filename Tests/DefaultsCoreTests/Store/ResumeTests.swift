@@ -555,7 +555,7 @@ struct ResumeTests {
                 fixture.look(first)
             } else {
                 fixture.edit(first, ["a": 1])
-                first.transition { ((), $0.failed(domain, DefaultsError(.notSaved, "No."), now: .now())) }
+                first.transition { ((), $0.failed(domain, because: DefaultsError(.notSaved, "No."), now: .now())) }
             }
             #expect(first.events == (hadFile ? ["damaged"] : ["app: a", "unsaved"]))
             if hasLeftTheLog {
@@ -658,7 +658,7 @@ struct ResumeTests {
                 _ = first.examineDisplaced()
                 writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 fixture.edit(first, ["mine": 1])
-                try first.save(fixture.domain, .override)
+                try first.save(fixture.domain, onObstacle: .override)
                 #expect(first.examineDisplaced())
                 #expect(first.displacedPaths.count == 1)
             }
@@ -687,7 +687,7 @@ struct ResumeTests {
                 _ = first.examineDisplaced()
                 let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 fixture.edit(first, ["mine": 1])
-                try first.save(fixture.domain, .override)
+                try first.save(fixture.domain, onObstacle: .override)
                 let bytes = try PropertyListValue.dictionary(["old": 1, "theirs": 1]).write(as: .xml)
                 #expect(ftruncate(writer, 0) == 0)
                 try RawFile.write(bytes, to: writer)
@@ -749,7 +749,7 @@ struct ResumeTests {
                 writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 for number in 0...replacements {
                     fixture.edit(first, ["mine": .integer(Int64(number)), "old": .integer(Int64(number + 2))])
-                    try first.save(fixture.domain, .override)
+                    try first.save(fixture.domain, onObstacle: .override)
                 }
                 #expect(first.examineDisplaced())
             }

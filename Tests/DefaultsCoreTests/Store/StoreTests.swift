@@ -300,7 +300,7 @@ struct StoreTests {
             let writer = open(fixture.path, O_WRONLY)
             fixture.edit(store, ["a": 2])
             withBackgroundThread { _ in
-                #expect(throws: Never.self) { try store.save(fixture.domain, .override) }
+                #expect(throws: Never.self) { try store.save(fixture.domain, onObstacle: .override) }
             } while: {
                 #expect(eventually { store.pending(among: [fixture.domain]).isEmpty })
                 #expect(store.hasOpenDisplaced(among: [fixture.domain]))
@@ -319,7 +319,7 @@ struct StoreTests {
             func storePublished(in domain: Domain) {
                 told.withLock { $0.append("posted \(domain) \(store.cursor.revision)") }
             }
-            func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {
+            func storeNeedsSaving(_ domain: Domain, urgency timing: SaveTiming) {
                 told.withLock { $0.append("\(domain) \(timing) \(store.pending().count)") }
             }
             func storeReported(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
