@@ -92,7 +92,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
             controller.set(value, forKey: key)
             model = controller.propertyListValue(forKey: key)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.value, error))
+            ProblemHandler.report(DefaultsProblem(.value, because: error))
         }
     }
 

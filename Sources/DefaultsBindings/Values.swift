@@ -33,7 +33,7 @@ extension UserDefaultsController {
                 do throws(DefaultsError) {
                     self[key.name] = try PropertyListValue(storing: newValue, forKey: key.name)
                 } catch {
-                    ProblemHandler.report(DefaultsProblem(.value, error))
+                    ProblemHandler.report(DefaultsProblem(.value, because: error))
                 }
             }
         }
@@ -68,7 +68,7 @@ extension UserDefaultsController {
                 if let value { stored = try PropertyListValue(any: value, forKey: key) }
                 self[key] = stored
             } catch {
-                ProblemHandler.report(DefaultsProblem(.value, error))
+                ProblemHandler.report(DefaultsProblem(.value, because: error))
             }
         }
     }

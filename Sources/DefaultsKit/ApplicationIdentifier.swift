@@ -62,7 +62,7 @@ extension UserDefaults {
             do throws(DefaultsError) {
                 try ApplicationIdentifier.choose(try DomainName(ofFile: newValue))
             } catch {
-                ProblemHandler.report(DefaultsProblem(.name, error))
+                ProblemHandler.report(DefaultsProblem(.name, because: error))
             }
         }
     }

@@ -43,7 +43,7 @@ extension UserDefaults {
                 "The suite \(suiteName) and this instance's domain are in different directories and can't be searched "
                     + "together.",
                 remedy: "Use `UserDefaults(suiteName:)` for each.")
-            return ProblemHandler.report(DefaultsProblem(.name, problem))
+            return ProblemHandler.report(DefaultsProblem(.name, because: problem))
         }
         client.with(client.names(of: list) + [suite.name]) {
             client.changeSuites(of: list) { change(&$0, suite.name) }
@@ -125,7 +125,7 @@ extension UserDefaults {
             do throws(DefaultsError) {
                 values[key] = try PropertyListValue(any: value, forKey: key)
             } catch {
-                ProblemHandler.report(DefaultsProblem(.value, error))
+                ProblemHandler.report(DefaultsProblem(.value, because: error))
             }
         }
         return values

@@ -131,7 +131,7 @@ extension UserDefaults {
                     // since.
                     let isLost = error.code == .agentUnavailable
                     if isLost || Self.isWorthRepeating(error), backoff.wait() { continue }
-                    ProblemHandler.report(DefaultsProblem(.edit, error))
+                    ProblemHandler.report(DefaultsProblem(.edit, because: error))
                 }
             }
             edit(open.values)

@@ -5,13 +5,13 @@ public import FoundationEssentials
 import PropertyList
 
 extension DefaultsProblem {
-    package init(_ code: Code, _ error: DefaultsError) {
-        self.init(Problem(code.kind, error))
+    package init(_ code: Code, because error: DefaultsError) {
+        self.init(Problem(code.kind, because: error))
     }
 
     /// Creates the problem of an edit that was refused.
     init(refusal error: DefaultsError) {
-        self.init(error.code == .invalidValue ? .value : .edit, error)
+        self.init(error.code == .invalidValue ? .value : .edit, because: error)
     }
 }
 
@@ -30,7 +30,7 @@ extension UserDefaults {
         do throws(DefaultsError) {
             set(try PropertyListValue(any: value, forKey: key), for: key)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.value, error))
+            ProblemHandler.report(DefaultsProblem(.value, because: error))
         }
     }
 
@@ -57,7 +57,7 @@ extension UserDefaults {
         do throws(PropertyListError) {
             set(try PropertyListValue(url: url), for: key)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key)\": \(error)")))
+            ProblemHandler.report(DefaultsProblem(.value, because: .init(.invalidValue, "\"\(key)\": \(error)")))
         }
     }
 
@@ -117,7 +117,7 @@ extension UserDefaults {
     /// - Throws: The reason why an edit can't be saved; the edit stays in effect, and saving is retried.
     public func save() throws(DefaultsProblem) {
         client.prepare(client.names(of: list))
-        if let failure = client.synchronize().first { throw DefaultsProblem(.saving, failure) }
+        if let failure = client.synchronize().first { throw DefaultsProblem(.saving, because: failure) }
     }
 
     /// Suspends until earlier edits are durable and earlier changes by others are visible here.
@@ -130,7 +130,7 @@ extension UserDefaults {
         guard await client.load(client.names(of: list)), let failures = await client.synchronized() else {
             throw DefaultsProblem(.cancellation, describedBy: "The wait for \(domain.name) to be saved was canceled.")
         }
-        if let failure = failures.first { throw DefaultsProblem(.saving, failure) }
+        if let failure = failures.first { throw DefaultsProblem(.saving, because: failure) }
     }
 }
 #endif

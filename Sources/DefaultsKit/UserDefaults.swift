@@ -81,7 +81,7 @@ public final class UserDefaults: Sendable {
             let suite = try client.suite(named: suiteName)
             self.init(suite.client, suite.name)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.name, error))
+            ProblemHandler.report(DefaultsProblem(.name, because: error))
             self.init(client, DomainName(escaping: suiteName, isReserved: true))
         }
     }
@@ -123,7 +123,7 @@ extension UserDefaults {
         do throws(DefaultsError) {
             return try (FileSuites.contains(client) ? .shared : client).suite(named: text)
         } catch {
-            throw DefaultsProblem(.name, error)
+            throw DefaultsProblem(.name, because: error)
         }
     }
 }

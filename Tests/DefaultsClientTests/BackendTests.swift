@@ -12,7 +12,7 @@ struct BackendTests {
             let directory = PreferencesDirectory(path: path)
             let environment = Environment(["XDG_RUNTIME_DIR": path])
             let address = try AgentAddress(for: directory, environment: environment)
-            let backend = try BackendChoice.open(directory, address).backend
+            let backend = try BackendChoice.open(directory, at: address).backend
             let domain = try Domain(DomainName("org.example.editor"))
             try backend.edit(domain, ["size": .some(12)], replacesAll: false)
             try backend.synchronize(domain)

@@ -19,7 +19,7 @@ struct EmbeddedSessionTests {
                     EditRequest(
                         domain: domain, values: ["k": 1], writer: .app(.current),
                         identity: EditIdentity(session: 7, number: number)))
-                session.synchronize([domain], number)
+                session.synchronize([domain], as: number)
                 let saved = try PropertyListValue(parsing: RawFile.read(file))
                 #expect(saved == .dictionary(["k": 1]))
                 try RawFile.write(PropertyListValue.dictionary(["k": 2]).write(as: .xml), to: file)

@@ -13,8 +13,8 @@ struct IdleNamesTests {
     /// Loads the values of a name for a search list, and releases the list.
     private func use(_ name: DomainName, _ values: DomainValues, in state: inout ClientState) {
         let list = SearchList()
-        state.add(list, name)
-        state.load(name, Latch())
+        state.add(list, for: name)
+        state.load(name, opening: Latch())
         #expect(state.dequeueRequests().names == [name])
         let snapshot = DomainSnapshot(domain: Domain(name), values: values, cursor: cursor(1))
         for event in [StreamEvent.initial(snapshot), .bookmark(cursor(1))] { _ = state.apply(event, of: name) }
@@ -73,7 +73,7 @@ struct IdleNamesTests {
         let name = try DomainName("a.b")
         var state = ClientState(system: .none, volatile: [:])
         state.hold(name)
-        state.load(name, Latch())
+        state.load(name, opening: Latch())
         _ = state.dequeueRequests()
         state.markUnfollowed(name)
         let snapshot = DomainSnapshot(domain: Domain(name), values: ["k": 0], cursor: cursor(1))

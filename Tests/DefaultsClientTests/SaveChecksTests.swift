@@ -27,9 +27,9 @@ struct SaveChecksTests {
         let late = try #require(domains.min())
         checks.add(41, of: late, at: Self.start)
         var events: [SessionEvent] = []
-        #expect(checks.record([], of: parts[0], at: Self.start, &events).isEmpty)
+        #expect(checks.record([], of: parts[0], at: Self.start, into: &events).isEmpty)
         #expect(!events.contains { if case .synchronized = $0 { true } else { false } })
-        #expect(checks.record([], of: parts[1], at: Self.start, &events).isEmpty)
+        #expect(checks.record([], of: parts[1], at: Self.start, into: &events).isEmpty)
         guard case .synchronized(5, let failures)? = events.last else {
             Issue.record("The round didn't end: \(events)")
             return
@@ -45,11 +45,11 @@ struct SaveChecksTests {
         let bad = try #require(domains.max())
         var events: [SessionEvent] = []
         let parts = checks.beginRound(domains, for: 9)
-        let single = checks.record([Self.failure], of: parts[0], at: Self.start, &events)
+        let single = checks.record([Self.failure], of: parts[0], at: Self.start, into: &events)
         #expect(single.map(\.domains.count) == [1, 1, 1])
         for part in single {
             let failures = part.domains == [bad] ? [Self.failure] : []
-            #expect(checks.record(failures, of: part, at: Self.start, &events).isEmpty)
+            #expect(checks.record(failures, of: part, at: Self.start, into: &events).isEmpty)
         }
         #expect(checks.unsaved == [bad])
         #expect(events.contains { if case .synchronized(9, [Self.failure]) = $0 { true } else { false } })

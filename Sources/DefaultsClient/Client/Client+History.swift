@@ -28,7 +28,7 @@ package final class HistoryStream: Sendable {
     /// Held while the agent answers; only one thread reads at a time.
     private let reader = ForkSafeMutex<HistoryReader?>(nil)
 
-    package init(_ client: Client, _ filter: SubscriptionFilter) {
+    package init(_ client: Client, matching filter: SubscriptionFilter) {
         self.client = client
         self.filter = filter
     }
@@ -41,7 +41,8 @@ package final class HistoryStream: Sendable {
         await onThread { [self] in
             reader.withLock { reader in
                 Result { () throws(DefaultsError) in
-                    var current = if let reader { reader } else { try HistoryReader(client.connectToAgent(), filter) }
+                    var current =
+                        if let reader { reader } else { try HistoryReader(client.connectToAgent(), matching: filter) }
                     var items: [Item] = []
                     while items.count < 64, let record = try current.next() {
                         items.append((record, Cursor(epoch: current.epoch, revision: record.revision)))

@@ -7,7 +7,7 @@ extension Client {
     /// Creates a search list for an application or a suite, without additional suites.
     package func makeList(of name: DomainName) -> SearchList {
         let list = SearchList(observed)
-        state.withLock { $0.add(list, name) }
+        state.withLock { $0.add(list, for: name) }
         return list
     }
 

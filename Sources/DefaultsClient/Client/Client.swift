@@ -211,7 +211,7 @@ package final class Client: Sendable {
         let latches = state.withLock { state in
             names.filter { !state.isLoaded($0) }.map { name in
                 let latch = Latch()
-                state.load(name, latch)
+                state.load(name, opening: latch)
                 return latch
             }
         }
@@ -404,6 +404,6 @@ package final class Client: Sendable {
 
     /// Reports an error in the background that isn't due to a particular caller.
     func report(_ error: DefaultsError, of kind: Problem.Kind) {
-        ProblemHandler.reportElsewhere(Problem(kind, error))
+        ProblemHandler.reportElsewhere(Problem(kind, because: error))
     }
 }

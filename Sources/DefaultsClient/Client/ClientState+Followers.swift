@@ -15,12 +15,12 @@ extension ClientState {
     }
 
     /// Delivers a record to the followers of its domain.
-    func publish(_ event: StreamEvent, _ effects: inout ClientEffects) {
+    func publish(_ event: StreamEvent, into effects: inout ClientEffects) {
         guard case .record(let record, let cursor) = event else { return }
         let own = ownNumber(record)
         // A follower doesn't get edits made before it was added, even if the agent confirms them only now.
         for (follower, last) in followers where follower.wants(record.domain) && own.map({ $0 > last }) ?? true {
-            follower.append(record, cursor, isOwn: own != nil || isCommit(record))
+            follower.append(record, at: cursor, isOwn: own != nil || isCommit(record))
             effects.wakeUps.append(follower.wakeUp)
         }
     }
@@ -39,7 +39,7 @@ extension ClientState {
     }
 
     /// Delivers a gap to the followers of a name, since they have missed changes.
-    func publishGap(of name: DomainName, _ effects: inout ClientEffects) {
+    func publishGap(of name: DomainName, into effects: inout ClientEffects) {
         for (follower, _) in followers where follower.wants(Domain(name)) {
             follower.appendGap()
             effects.wakeUps.append(follower.wakeUp)

@@ -108,7 +108,7 @@ extension ClientState {
     /// Requests the domains of a name, or waits for an earlier request.
     ///
     /// The caller must hold the name.
-    mutating func load(_ name: DomainName, _ latch: Latch) {
+    mutating func load(_ name: DomainName, opening latch: Latch) {
         if names[name] == nil { wanted.append(name) }
         names[name, default: NameState()].waiters.append(latch)
     }
@@ -145,7 +145,7 @@ extension ClientState {
     }
 
     /// Keeps a search list up to date from now on.
-    mutating func add(_ list: SearchList, _ application: DomainName) {
+    mutating func add(_ list: SearchList, for application: DomainName) {
         insert(ListEntry(list: list, application: application))
     }
 

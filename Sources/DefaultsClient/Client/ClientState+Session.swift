@@ -80,29 +80,29 @@ extension ClientState {
         case .record(let record, let cursor):
             self.cursor = cursor
             switch record.event {
-            case .change(let changeSet): apply(changeSet, of: name, &effects)
+            case .change(let changeSet): apply(changeSet, of: name, into: &effects)
             case .unknown: mustRestart = true
-            case .damaged(let domain, let reason): recordDamage(reason, of: domain, &effects)
-            case .recovered(let domain): recordDamage(nil, of: domain, &effects)
+            case .damaged(let domain, let reason): recordDamage(reason, of: domain, into: &effects)
+            case .recovered(let domain): recordDamage(nil, of: domain, into: &effects)
             // If this process has unsaved edits, the session reports the failure.
             case .unsaved: break
             }
-            publish(event, &effects)
+            publish(event, into: &effects)
             // Followers get the gap only when the values have arrived, so that they can't read earlier ones after it.
             if mustRestart { names[name]?.begin(afterGap: true) }
         case .initial(let snapshot):
             _ = names[name]?.see(snapshot.domain)
-            recordDamage(snapshot.damage, of: snapshot.domain, &effects)
-            replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
+            recordDamage(snapshot.damage, of: snapshot.domain, into: &effects)
+            replaceAll(of: snapshot.domain, with: snapshot.values, into: &effects)
         case .gap:
             names[name]?.begin(afterGap: true)
         case .bookmark:
             guard let (seen, hasGap) = names[name]?.finish() else { break }
             for domain in replicas.domains(named: name) where !seen.contains(domain) {
-                replaceAll(of: domain, with: [:], &effects)
+                replaceAll(of: domain, with: [:], into: &effects)
             }
             inherited[name] = nil
-            if hasGap { publishGap(of: name, &effects) }
+            if hasGap { publishGap(of: name, into: &effects) }
             effects.latches += names[name]?.dequeueWaiters() ?? []
             if users[name] == nil { idle.add(name) }
         case .ended:
@@ -113,21 +113,21 @@ extension ClientState {
     }
 
     /// Records the damage of a domain's file, which is reported once; `nil` if the file isn't damaged.
-    private mutating func recordDamage(_ damage: String?, of domain: Domain, _ effects: inout ClientEffects) {
+    private mutating func recordDamage(_ damage: String?, of domain: Domain, into effects: inout ClientEffects) {
         if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
         damages[domain] = damage
     }
 
-    private mutating func apply(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout ClientEffects) {
+    private mutating func apply(_ changeSet: ChangeSet, of name: DomainName, into effects: inout ClientEffects) {
         let domain = changeSet.domain
         if names[name]?.see(domain) == true {
             // The domain had no values when the snapshot began, so these are its first.
-            replaceAll(of: domain, with: [:], &effects)
+            replaceAll(of: domain, with: [:], into: &effects)
         }
         if changeSet.source == .file { damages[domain] = nil }
         let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
         let changed = replicas.change(domain) { replica in
-            changeSet.changes.filter { replica.receive($0.key, $0.new, own: own) }.map(\.key)
+            changeSet.changes.filter { replica.receive($0.key, with: $0.new, own: own) }.map(\.key)
         }
         if let own {
             unsaved.markMade(own)
@@ -138,13 +138,13 @@ extension ClientState {
             // These keys must not be resent if the session is lost, since the other writer's change is newer.
             unsaved.overrule(changeSet.changes.map(\.key), of: domain)
         }
-        refresh(changed, in: .persistent(domain), &effects)
+        refresh(changed, in: .persistent(domain), into: &effects)
     }
 
-    private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout ClientEffects) {
+    private mutating func replaceAll(of domain: Domain, with values: DomainValues, into effects: inout ClientEffects) {
         let values = inherited[domain.name]?.complete(values, of: domain) ?? values
         let changed = replicas.change(domain) { $0.replaceAll(with: values) }
-        refresh(changed, in: .persistent(domain), &effects)
+        refresh(changed, in: .persistent(domain), into: &effects)
     }
 
     /// Records that the session has processed an edit.
@@ -154,18 +154,18 @@ extension ClientState {
         // While a snapshot is under way, the edit's own record may have been discarded with the previous stream.
         let isFollowed = names[edit.domain.name]?.isCurrent == true
         // Keys that now have a different value were changed by another writer, and must not be resent either.
-        unsaved.overrule(unmask(edit, isFollowed: isFollowed, &effects), of: edit.domain)
+        unsaved.overrule(unmask(edit, isFollowed: isFollowed, into: &effects), of: edit.domain)
         return effects
     }
 
     /// Unmasks the keys of an edit: keys that the edit turned out not to change get the value that it hid.
     ///
     /// - Returns: The keys that now have a different value.
-    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout ClientEffects) -> [String] {
+    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, into effects: inout ClientEffects) -> [String] {
         let changed = replicas.change(edit.domain) {
             $0.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed)
         }
-        refresh(changed, in: .persistent(edit.domain), &effects)
+        refresh(changed, in: .persistent(edit.domain), into: &effects)
         return changed
     }
 
@@ -175,11 +175,11 @@ extension ClientState {
     /// others. Otherwise, the edit won't be resent.
     ///
     /// - Returns: Whether the edit is sent again; and the effects.
-    mutating func refuse(_ number: UInt64, _ error: DefaultsError) -> (isSentAgain: Bool, effects: ClientEffects) {
+    mutating func refuse(_ number: UInt64, after error: DefaultsError) -> (isSentAgain: Bool, effects: ClientEffects) {
         var effects = ClientEffects()
         guard let edit = unsaved.accept(number) else { return (false, effects) }
-        if error.code == .invalidValue, edit.values.count > 1 { return (true, sendAgain(number, edit.divided)) }
-        _ = unmask(edit, isFollowed: true, &effects)
+        if error.code == .invalidValue, edit.values.count > 1 { return (true, sendAgain(number, as: edit.divided)) }
+        _ = unmask(edit, isFollowed: true, into: &effects)
         unsaved.drop(number)
         return (false, effects)
     }
@@ -191,11 +191,11 @@ extension ClientState {
     mutating func compare(_ number: UInt64) -> ClientEffects {
         guard var edit = unsaved.accept(number) else { return ClientEffects() }
         edit.isLate = true
-        return sendAgain(number, [edit])
+        return sendAgain(number, as: [edit])
     }
 
     /// Replaces an edit that the session refused with others, which set the keys that haven't been set since.
-    private mutating func sendAgain(_ number: UInt64, _ edits: [UnsavedEdit]) -> ClientEffects {
+    private mutating func sendAgain(_ number: UInt64, as edits: [UnsavedEdit]) -> ClientEffects {
         var effects = ClientEffects()
         unsaved.drop(number)
         for var edit in edits {

@@ -98,7 +98,7 @@ struct ClientState {
     }
 
     /// Returns the value of a key in the first layer that has it.
-    private func search(_ layers: [SearchLayer], _ key: String) -> PropertyListValue? {
+    private func search(_ layers: [SearchLayer], for key: String) -> PropertyListValue? {
         for layer in layers {
             if let value = values(in: layer)?[key] { return value }
         }
@@ -119,7 +119,7 @@ struct ClientState {
 
     func rebuild(_ entry: ListEntry) -> ClientEffects {
         var effects = ClientEffects()
-        guard let names = availableLanguages(of: entry, &effects) else { return effects }
+        guard let names = availableLanguages(of: entry, into: &effects) else { return effects }
         let layers = SearchLayer.layers(
             for: entry.application, suites: entry.suites, in: system, languages: names)
         var found: DomainValues = [:]
@@ -131,10 +131,10 @@ struct ClientState {
         return effects
     }
 
-    func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout ClientEffects) {
+    func refresh(_ keys: some Collection<String>, in layer: SearchLayer, into effects: inout ClientEffects) {
         if keys.isEmpty { return }
         for list in lists(searching: layer) {
-            effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
+            effects.add(list.refresh(keys, in: layer) { search($0, for: $1) }, in: list)
         }
         if defaultLanguages != nil, keys.contains(Languages.key) { effects.add(refreshLanguages()) }
     }
@@ -148,7 +148,7 @@ struct ClientState {
         let new = volatileValues(name) ?? [:]
         var effects = ClientEffects()
         let keys = Set(old.keys).union(new.keys)
-        refresh(keys.filter { old[$0] != new[$0] }, in: .volatile(name), &effects)
+        refresh(keys.filter { old[$0] != new[$0] }, in: .volatile(name), into: &effects)
         return effects
     }
 
@@ -205,14 +205,14 @@ struct ClientState {
     private func languageNames(of entry: ListEntry) -> [String] {
         guard let defaultLanguages else { return [] }
         let layers = SearchLayer.layers(for: entry.application, suites: entry.suites, in: system)
-        return Languages.names(of: search(layers, Languages.key), else: defaultLanguages)
+        return Languages.names(of: search(layers, for: Languages.key), else: defaultLanguages)
     }
 
     /// Returns the languages that a search list can search now, and requests those whose values are missing.
     ///
     /// - Returns: The list's previous languages until all requested ones are available, so that it always has some;
     ///   `nil` if it has none yet and must wait.
-    private func availableLanguages(of entry: ListEntry, _ effects: inout ClientEffects) -> [String]? {
+    private func availableLanguages(of entry: ListEntry, into effects: inout ClientEffects) -> [String]? {
         let names = languageNames(of: entry)
         let missing = names.filter { languages[$0] == nil }
         if missing.isEmpty { return names }
@@ -239,20 +239,20 @@ struct ClientState {
         var effects = ClientEffects()
         if ownLog != nil {
             replicas.change(domain) { replica in
-                for (key, value) in changes { _ = replica.receive(key, value, own: nil) }
+                for (key, value) in changes { _ = replica.receive(key, with: value, own: nil) }
             }
             let changeSet = ChangeSet(
                 domain: domain, source: .app(.current),
                 changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
                 edit: EditIdentity(session: session, number: 1))
-            publishOwn(changeSet, at: time, &effects)
+            publishOwn(changeSet, at: time, into: &effects)
         } else {
             let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
             replicas.change(domain) { $0.edit(changes, number: number) }
             effects.needsSession = true
             effects.isSentByCaller = sendingRate.admits(time, unanswered: unsaved.unaccepted)
         }
-        refresh(changes.keys, in: .persistent(domain), &effects)
+        refresh(changes.keys, in: .persistent(domain), into: &effects)
         return effects
     }
 
@@ -285,9 +285,9 @@ struct ClientState {
         return (changes, old)
     }
 
-    private mutating func publishOwn(_ changeSet: ChangeSet, at time: Timestamp, _ effects: inout ClientEffects) {
+    private mutating func publishOwn(_ changeSet: ChangeSet, at time: Timestamp, into effects: inout ClientEffects) {
         guard let record = ownLog?.append(.change(changeSet), at: time), let epoch = ownLog?.epoch else { return }
-        publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), &effects)
+        publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), into: &effects)
     }
 
     /// Whether edits may be lost when the process ends.

@@ -46,7 +46,7 @@ final class ClientThread {
         var files: EmbeddedSession? { if case .files(let session) = self { session } else { nil } }
     }
 
-    private init(_ client: Client, _ location: Location) {
+    private init(_ client: Client, at location: Location) {
         self.client = client
         self.location = location
         barriers = client.line.barriers
@@ -59,7 +59,7 @@ final class ClientThread {
     ///   - location: The client's directories and socket.
     /// - Returns: False if no thread can be started.
     static func start(for client: Client, at location: Location) -> Bool {
-        DetachedThread.start { ClientThread(client, location).run() }
+        DetachedThread.start { ClientThread(client, at: location).run() }
     }
 
     // MARK: The loop
@@ -145,14 +145,14 @@ final class ClientThread {
         let next = commits.begin(in: link.agent?.epoch) { commit in
             client.state.withLock { $0.holds(commit.expected, in: commit.domain) }
         }
-        if let next { try send(next, session) }
+        if let next { try send(next, to: session) }
         for number in barriers.dequeueUnasked() {
-            try session.synchronize(client.state.withLock { $0.domainsInUse }, number)
+            try session.synchronize(client.state.withLock { $0.domainsInUse }, as: number)
         }
         if barriers.isHandingOver { try session.handOver() }
     }
 
-    private func send(_ next: (commit: Commit, number: UInt64), _ session: any Session) throws(DefaultsError) {
+    private func send(_ next: (commit: Commit, number: UInt64), to session: any Session) throws(DefaultsError) {
         let identity = client.state.withLock { EditIdentity(session: $0.commitSession, number: next.number) }
         try session.commit(next.commit.request(identity))
     }
@@ -224,11 +224,11 @@ final class ClientThread {
             let continues = link.files == nil
             link.files?.end()
             closeInChild(session.awaited.fd)
-            try begin(session, .agent(session), continues: continues)
+            try begin(session, as: .agent(session), continues: continues)
         } else if link.files == nil {
             let session = EmbeddedSession(location.directory, system: location.system)
             closeInChild(-1)
-            try begin(session, .files(session), continues: false)
+            try begin(session, as: .files(session), continues: false)
         }
     }
 
@@ -251,13 +251,13 @@ final class ClientThread {
         }
     }
 
-    private func begin(_ session: any Session, _ new: Link, continues: Bool) throws(DefaultsError) {
+    private func begin(_ session: any Session, as new: Link, continues: Bool) throws(DefaultsError) {
         link = new
         barriers.beginSession()
         lastReload = .now()
         client.setStale(false)
         try session.begin(client.transition { state in state.begin(system: session.system, continues: continues) })
-        if let underWay = commits.resume(in: link.agent?.epoch) { try send(underWay, session) }
+        if let underWay = commits.resume(in: link.agent?.epoch) { try send(underWay, to: session) }
         client.line.open(link.agent)
     }
 
@@ -285,7 +285,7 @@ final class ClientThread {
         case .refused(let number, let error) where error.code == .late:
             client.transition { ((), $0.compare(number)) }
         case .refused(let number, let error):
-            if !client.transition({ $0.refuse(number, error) }) { client.report(error, of: .edit) }
+            if !client.transition({ $0.refuse(number, after: error) }) { client.report(error, of: .edit) }
         case .committed(_, let error):
             let commit = commits.finish()
             let name = commit.domain.name
@@ -299,7 +299,7 @@ final class ClientThread {
         case .unsaved(let domain): client.state.withLock { $0.markUnsaved(domain) }
         case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
-            barriers.finish(number, failures)
+            barriers.finish(number, with: failures)
         case .trouble(let error): client.report(error, of: .saving)
         }
     }

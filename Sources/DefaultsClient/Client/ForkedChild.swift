@@ -31,10 +31,10 @@ enum ForkedChild {
 
     private static func startOver() {
         // Don't hold the lock here, since releasing the last reference to a client acquires it too.
-        startOver(all.withLock { $0.values.map(\.client) }, .shared)
+        startOver(all.withLock { $0.values.map(\.client) }, and: .shared)
     }
 
-    private static func startOver(_ clients: [Client?], _ lock: ModificationLock) {
+    private static func startOver(_ clients: [Client?], and lock: ModificationLock) {
         for client in clients { client?.startOver() }
         lock.startOver()
     }
@@ -48,7 +48,7 @@ enum ForkedChild {
 
     private static let rehearsal: Void = {
         _ = all.withLock { $0.values.map(\.client) }
-        startOver([Client(inMemory: [:])], ModificationLock())
+        startOver([Client(inMemory: [:])], and: ModificationLock())
     }()
 }
 

@@ -16,7 +16,7 @@ package struct Problem: Hashable, Sendable {
     /// The system's error number, where a system call failed.
     package let errno: Int32?
 
-    package init(_ kind: Kind, _ error: DefaultsError) {
+    package init(_ kind: Kind, because error: DefaultsError) {
         self.init(kind, describedBy: error.description, errno: error.errno)
     }
 

@@ -45,13 +45,13 @@ struct Replica: Sendable {
     ///   - value: The key's new value; `nil` if the key was removed.
     ///   - own: The number of this process's edit that made the change; `nil` if another process made it.
     /// - Returns: Whether the value in effect has changed.
-    mutating func receive(_ key: String, _ value: PropertyListValue?, own: UInt64?) -> Bool {
+    mutating func receive(_ key: String, with value: PropertyListValue?, own: UInt64?) -> Bool {
         if let mask = masks[key], mask.number != own {
             masks[key]?.under = value
             return false
         }
         masks[key] = nil
-        return replace(key, value)
+        return replace(key, with: value)
     }
 
     /// Removes the masks of an edit that the agent has processed.
@@ -69,7 +69,7 @@ struct Replica: Sendable {
         keys.filter { key in
             guard let mask = masks[key], mask.number == number else { return false }
             masks[key] = nil
-            return isFollowed && replace(key, mask.under)
+            return isFollowed && replace(key, with: mask.under)
         }
     }
 
@@ -78,14 +78,14 @@ struct Replica: Sendable {
     /// - Returns: The keys whose value in effect has changed.
     mutating func replaceAll(with snapshot: DomainValues) -> [String] {
         var changed: [String] = []
-        for (key, value) in snapshot where receive(key, value, own: nil) { changed.append(key) }
-        for key in Set(values.keys).union(masks.keys) where snapshot[key] == nil && receive(key, nil, own: nil) {
+        for (key, value) in snapshot where receive(key, with: value, own: nil) { changed.append(key) }
+        for key in Set(values.keys).union(masks.keys) where snapshot[key] == nil && receive(key, with: nil, own: nil) {
             changed.append(key)
         }
         return changed
     }
 
-    private mutating func replace(_ key: String, _ value: PropertyListValue?) -> Bool {
+    private mutating func replace(_ key: String, with value: PropertyListValue?) -> Bool {
         if values[key] == value { return false }
         values[key] = value
         return true

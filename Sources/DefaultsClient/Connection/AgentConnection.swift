@@ -69,7 +69,7 @@ package final class AgentConnection: Backend {
                 stopped: min(AgentTimeouts.startingAgent.stopped, timeouts.stopped),
                 busy: min(AgentTimeouts.startingAgent.busy, timeouts.busy))
         }
-        return try connection.greet(directory, address, within: greeting) ? connection : nil
+        return try connection.greet(directory, at: address, within: greeting) ? connection : nil
     }
 
     /// Connects to a socket.
@@ -108,7 +108,7 @@ package final class AgentConnection: Backend {
     /// - Returns: Whether the agent serves the directory.
     /// - Throws: `agentRefused` if it doesn't, and the user named the socket; `agentUnavailable` if it is silent.
     private func greet(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, within timeouts: AgentTimeouts
+        _ directory: PreferencesDirectory, at address: AgentAddress, within timeouts: AgentTimeouts
     ) throws(DefaultsError) -> Bool {
         guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")

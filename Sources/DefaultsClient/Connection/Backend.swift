@@ -78,7 +78,7 @@ package enum BackendChoice {
     /// - Throws: `DefaultsError` if no agent answers on a socket that the user named, if the agent can't be used, or if
     ///   a directory that the user named is missing.
     package static func open(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment = Environment([:]),
+        _ directory: PreferencesDirectory, at address: AgentAddress, environment: Environment = Environment([:]),
         timeouts: AgentTimeouts = .usual
     ) throws(DefaultsError) -> BackendChoice {
         let wantsAgent = environment[noAgentVariable] == nil

@@ -23,7 +23,7 @@ package final class ChangeFollower: Sendable {
 
     package func wants(_ domain: Domain) -> Bool { names.contains(domain.name) }
 
-    package func append(_ record: LogRecord, _ cursor: Cursor, isOwn: Bool) {
+    package func append(_ record: LogRecord, at cursor: Cursor, isOwn: Bool) {
         queue.withLock { waiting in
             if waiting.count >= Self.capacity { waiting = [.gap] }
             waiting.append(.record(record, cursor, isOwn: isOwn))

@@ -31,7 +31,7 @@ package struct HistoryReader {
     ///   - agent: The agent.
     ///   - filter: The domains and keys to read.
     /// - Throws: `agentRefused` if the agent is older than its clients and has no history.
-    package init(_ agent: AgentConnection, _ filter: SubscriptionFilter) throws(DefaultsError) {
+    package init(_ agent: AgentConnection, matching filter: SubscriptionFilter) throws(DefaultsError) {
         if let problem = Self.problem(with: agent) { throw problem }
         self.agent = agent
         self.filter = filter
@@ -83,9 +83,9 @@ package struct HistoryReader {
                 thinned = file.thinned
                 return AnyIterator(file.records(before: revision).makeIterator())
             }
-            problem = Self.unreadable(path, nil)
+            problem = Self.unreadable(path, errno: nil)
         } catch {
-            problem = Self.unreadable(path, error.number)
+            problem = Self.unreadable(path, errno: error.number)
         }
         return AnyIterator { nil }
     }
@@ -94,7 +94,7 @@ package struct HistoryReader {
         DefaultsError(.damaged, "A part of the history, \(path), is damaged, so some of its changes are missing.")
     }
 
-    private static func unreadable(_ path: String, _ number: Int32?) -> DefaultsError {
+    private static func unreadable(_ path: String, errno number: Int32?) -> DefaultsError {
         let problem = "The older part of the history, \(path), can't be read"
         guard let number else {
             return DefaultsError(

@@ -31,7 +31,7 @@ package struct UndoPlan {
         finding subject: UndoSearch.Subject = .changes
     ) throws(DefaultsError) {
         (self.agent, self.filter, self.subject) = (agent, filter, subject)
-        search = UndoSearch(try HistoryReader(agent, filter), subject)
+        search = UndoSearch(try HistoryReader(agent, matching: filter), for: subject)
     }
 
     /// The outcome in one domain.
@@ -141,7 +141,7 @@ package struct UndoPlan {
             do throws(DefaultsError) {
                 let purpose: Origin.Purpose = subject == .undos ? .redo(newest, reach) : .undo(newest, reach)
                 let made = try agent.make(
-                    EditRequest(outcome.changes, to: domain, Origin(program: program, purpose: purpose)))
+                    EditRequest(outcome.changes, to: domain, by: Origin(program: program, purpose: purpose)))
                 if first == nil { first = made.revision }
                 return outcome
             } catch {
@@ -174,7 +174,7 @@ extension KeyChange {
 
 extension EditRequest {
     /// Creates an edit that makes changes on the condition that their keys still have the old values.
-    fileprivate init(_ changes: [KeyChange], to domain: Domain, _ origin: Origin) {
+    fileprivate init(_ changes: [KeyChange], to domain: Domain, by origin: Origin) {
         self.init(
             domain: domain, values: Difference(changes.map { ($0.key, $0.new) }) { $1 }, replacesAll: false,
             writer: .app(.current), expecting: Difference(changes.map { ($0.key, $0.old) }) { $1 },
@@ -207,11 +207,11 @@ extension Backend {
                 }
             }
             if isDry || outcome.changes.isEmpty { return outcome }
-            let request = EditRequest(outcome.changes, to: changeSet.domain, Origin(program: program, purpose: purpose))
+            let origin = Origin(program: program, purpose: purpose)
+            let request = EditRequest(outcome.changes, to: changeSet.domain, by: origin)
             do throws(DefaultsError) {
                 try edit(
-                    request.domain, request.values, replacesAll: false, expecting: request.expecting,
-                    origin: request.origin)
+                    request.domain, request.values, replacesAll: false, expecting: request.expecting, origin: origin)
                 return outcome
             } catch {
                 // Another program changed the keys first.

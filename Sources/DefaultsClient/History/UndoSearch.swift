@@ -19,7 +19,7 @@ package struct UndoSearch {
     /// The keys with standing changes among those that the search has passed and that stay.
     private var later: [Domain: Set<String>] = [:]
 
-    package init(_ history: HistoryReader, _ subject: Subject = .changes) {
+    package init(_ history: HistoryReader, for subject: Subject = .changes) {
         standing = StandingChanges(history)
         self.subject = subject
     }

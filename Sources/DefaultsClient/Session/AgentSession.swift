@@ -110,7 +110,7 @@ final class AgentSession: Session {
         names.formUnion(new)
         expected.formUnion(new)
         arriving.subtract(new)
-        try ask(.widen(stream, new), .widening(new))
+        try ask(.widen(stream, new), about: .widening(new))
     }
 
     func leave(_ gone: [DomainName]) throws(DefaultsError) {
@@ -120,19 +120,19 @@ final class AgentSession: Session {
         expected.subtract(followed)
         arriving.subtract(followed)
         // If an older agent refuses, its events for these names are ignored.
-        try ask(.narrow(stream, followed), .other)
+        try ask(.narrow(stream, followed), about: .other)
     }
 
     private func subscribe(_ start: Subscription.Start, to new: [DomainName]) throws(DefaultsError) {
         names.formUnion(new)
         let filter = SubscriptionFilter(domains: new.map { GlobPattern.exactly($0.description) })
-        stream = try ask(.subscribe(start, filter, .everything), .subscription(new))
+        stream = try ask(.subscribe(start, filter, .everything), about: .subscription(new))
     }
 
-    private func handle(_ event: StreamEvent, _ events: inout [SessionEvent]) {
+    private func handle(_ event: StreamEvent, into events: inout [SessionEvent]) {
         switch event {
-        case .record(let record, _): handle(event, of: record.domain, &events)
-        case .initial(let snapshot): handle(event, of: snapshot.domain, &events)
+        case .record(let record, _): handle(event, of: record.domain, into: &events)
+        case .initial(let snapshot): handle(event, of: snapshot.domain, into: &events)
         case .gap:
             arriving = names.subtracting(expected)
             events += arriving.map { .stream($0, event) }
@@ -146,7 +146,7 @@ final class AgentSession: Session {
         }
     }
 
-    private func handle(_ event: StreamEvent, of domain: Domain, _ events: inout [SessionEvent]) {
+    private func handle(_ event: StreamEvent, of domain: Domain, into events: inout [SessionEvent]) {
         if names.contains(domain.name), !expected.contains(domain.name) { events.append(.stream(domain.name, event)) }
     }
 
@@ -160,7 +160,7 @@ final class AgentSession: Session {
         guard !hasWidened, let old = stream else { return try readOnce(new, after: error, into: &events) }
         // A new stream with these names has already begun, because the agent refused others.
         if arriving.isSuperset(of: new) { return }
-        try ask(.unsubscribe(old), .other)
+        try ask(.unsubscribe(old), about: .other)
         let (others, cursor) = (names.subtracting(expected), connection.welcome.cursor)
         events += others.map { .stream($0, .gap(from: cursor, to: cursor)) }
         expected = []
@@ -179,7 +179,7 @@ final class AgentSession: Session {
         for name in refused {
             events.append(.unfollowed(name))
             let domains = Domain.all(named: name, in: system)
-            for domain in domains { try ask(.read(domain), .values(name, isLast: domain == domains.last)) }
+            for domain in domains { try ask(.read(domain), about: .values(name, isLast: domain == domains.last)) }
         }
     }
 
@@ -189,7 +189,7 @@ final class AgentSession: Session {
         let number = request.identity?.number ?? 0
         do throws(DefaultsError) {
             try request.check()
-            try ask(.edit(request), .edit(number))
+            try ask(.edit(request), about: .edit(number))
         } catch {
             // The replaced values are optional, and may be what makes the edit too large. An edit that is too large
             // even without them is refused here, since it would end every session.
@@ -210,14 +210,14 @@ final class AgentSession: Session {
         let number = request.identity?.number ?? 0
         do throws(DefaultsError) {
             try request.check()
-            commits.add(try send(.edit(request)), number)
+            commits.add(try send(.edit(request)), for: number)
         } catch {
             guard error.code == .invalidValue else { throw error }
             localEvents.append(.committed(number, error))
         }
     }
 
-    func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
+    func synchronize(_ domains: [Domain], as number: UInt64) throws(DefaultsError) {
         let domains = Set(domains).union(saveChecks.unsaved)
         if domains.isEmpty { localEvents.append(.synchronized(number, failures: [])) }
         try ask(saveChecks.beginRound(domains, for: number))
@@ -225,7 +225,7 @@ final class AgentSession: Session {
 
     /// Asks the agent whether the edits of some domains are saved.
     private func ask(_ parts: [SaveChecks.Part]) throws(DefaultsError) {
-        for part in parts { barriers.add(try send(.synchronize(part.domains)), part) }
+        for part in parts { barriers.add(try send(.synchronize(part.domains)), for: part) }
     }
 
     func handOver() { isExiting = true }
@@ -252,7 +252,7 @@ final class AgentSession: Session {
             while messages < Self.maximumMessages, let message = try connection.socket.next() {
                 lastHeard = .now()
                 messages += 1
-                try handle(message, &events)
+                try handle(message, into: &events)
             }
             if messages < Self.maximumMessages { hasReceived = try connection.socket.receive() }
             receptions += 1
@@ -267,13 +267,13 @@ final class AgentSession: Session {
             throw connection.process.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         // As a keep-alive, ask to end a nonexistent stream, which the agent answers at no cost.
-        if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
+        if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), about: .other) }
         if saveChecks.dequeueDue(at: .now()) { try ask(saveChecks.beginRound(saveChecks.unsaved, for: nil)) }
     }
 
-    private func handle(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
+    private func handle(_ message: NumberedMessage, into events: inout [SessionEvent]) throws(DefaultsError) {
         if case .event(let event) = message.message {
-            if message.number == stream { handle(event, &events) }
+            if message.number == stream { handle(event, into: &events) }
             return
         }
         if message.number == 0 {
@@ -289,7 +289,7 @@ final class AgentSession: Session {
             case .failure(let error): failures = [error]
             default: return
             }
-            try ask(saveChecks.record(failures, of: part, at: .now(), &events))
+            try ask(saveChecks.record(failures, of: part, at: .now(), into: &events))
             return
         }
         if let number = commits.remove(message.number) {
@@ -322,9 +322,9 @@ final class AgentSession: Session {
     }
 
     @discardableResult
-    private func ask(_ request: Request, _ question: Question) throws(DefaultsError) -> UInt64 {
+    private func ask(_ request: Request, about question: Question) throws(DefaultsError) -> UInt64 {
         let number = try send(request)
-        questions.add(number, question)
+        questions.add(number, for: question)
         return number
     }
 

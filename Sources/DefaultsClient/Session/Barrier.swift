@@ -165,7 +165,7 @@ final class PendingBarriers: Sendable {
     func beginSession() { state.withLock { $0.unasked = $0.durable.keys.sorted() } }
 
     /// Finishes the barriers that share a number.
-    func finish(_ number: UInt64, _ failures: [DefaultsError]) {
+    func finish(_ number: UInt64, with failures: [DefaultsError]) {
         let finished = state.withLock { $0.durable.removeValue(forKey: number) } ?? []
         for barrier in finished { barrier.finish(failures) }
     }
@@ -181,7 +181,7 @@ final class PendingBarriers: Sendable {
 
     /// Finishes all barriers, since nothing more can be done for them.
     func finishAll() {
-        for number in state.withLock({ $0.durable.keys.sorted() }) { finish(number, []) }
+        for number in state.withLock({ $0.durable.keys.sorted() }) { finish(number, with: []) }
         finishHandingOver()
     }
 

@@ -110,7 +110,7 @@ final class EmbeddedSession: Session {
         receiveChanges()
     }
 
-    func synchronize(_ domains: [Domain], _ number: UInt64) {
+    func synchronize(_ domains: [Domain], as number: UInt64) {
         reload()
         let failures = save()
         receiveChanges()

@@ -11,7 +11,7 @@ struct PendingRequests<Purpose> {
     var oldest: MonotonicTime? { requests[first]?.since }
 
     /// Adds a request that was just sent.
-    mutating func add(_ number: UInt64, _ purpose: Purpose) {
+    mutating func add(_ number: UInt64, for purpose: Purpose) {
         if requests.isEmpty { first = number }
         last = number
         requests[number] = (purpose, .now())

@@ -86,7 +86,7 @@ struct SaveChecks {
     ///   - events: The array to which resulting events are added.
     /// - Returns: More requests to send.
     mutating func record(
-        _ failures: [DefaultsError], of part: Part, at now: MonotonicTime, _ events: inout [SessionEvent]
+        _ failures: [DefaultsError], of part: Part, at now: MonotonicTime, into events: inout [SessionEvent]
     ) -> [Part] {
         guard var round = rounds.removeValue(forKey: part.round) else { return [] }
         round.remainingAnswers -= 1
@@ -106,12 +106,12 @@ struct SaveChecks {
         if round.remainingAnswers > 0 {
             rounds[part.round] = round
         } else {
-            finish(round, at: now, &events)
+            finish(round, at: now, into: &events)
         }
         return more
     }
 
-    private mutating func finish(_ round: Round, at now: MonotonicTime, _ events: inout [SessionEvent]) {
+    private mutating func finish(_ round: Round, at now: MonotonicTime, into events: inout [SessionEvent]) {
         lastHasFailed = !round.failures.isEmpty
         events += backoff.record(round.failures)
         next = lastEdits.isEmpty ? nil : now + backoff.delay

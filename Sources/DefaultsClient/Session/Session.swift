@@ -27,7 +27,7 @@ protocol Session: AnyObject {
     /// Makes a conditional edit, after all earlier edits, if the keys have the values that it expects.
     func commit(_ request: EditRequest) throws(DefaultsError)
     /// Saves the edits of some domains, and receives the changes that others made before the call.
-    func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
+    func synchronize(_ domains: [Domain], as number: UInt64) throws(DefaultsError)
     /// Returns the events that have arrived, after performing due work.
     ///
     /// - Throws: The reason why the session has ended.

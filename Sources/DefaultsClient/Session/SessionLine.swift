@@ -95,7 +95,7 @@ final class SessionLine: Sendable {
             // If the session fails, `ClientThread` asks the next one.
             let number = barriers.add(asked: barrier)
             for edit in requests.edits { try session.edit(edit) }
-            try session.synchronize(requests.domains, number)
+            try session.synchronize(requests.domains, as: number)
         }
     }
 

@@ -28,7 +28,7 @@ extension LocationChoice {
     /// Connects to the agent, or opens an embedded store if no agent is running.
     func open() throws(DefaultsError) -> BackendChoice {
         let (directory, address) = try resolve()
-        return try BackendChoice.open(directory, address, environment: .current)
+        return try BackendChoice.open(directory, at: address, environment: .current)
     }
 
     /// Locates a domain by its name or the path of its file.

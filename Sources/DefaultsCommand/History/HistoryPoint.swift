@@ -71,7 +71,7 @@ enum HistoryPoint {
     /// After a time, the stream may have earlier changes, too, if the clock was set back.
     func cursor(in agent: AgentConnection) throws -> Cursor {
         if case .cursor(let cursor) = self { return cursor }
-        var history = try HistoryReader(agent, SubscriptionFilter())
+        var history = try HistoryReader(agent, matching: SubscriptionFilter())
         try check(history)
         if let revision { return Cursor(epoch: history.end.epoch, revision: revision) }
         var first = history.end.revision + 1
@@ -125,7 +125,7 @@ extension LocationChoice {
             throw Failure(
                 "The history needs the agent, which isn't running. Start it with \(agentCommand).", .unavailable)
         }
-        return (agent, try HistoryReader(agent, filter))
+        return (agent, try HistoryReader(agent, matching: filter))
     }
 }
 

@@ -73,7 +73,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
             try domain.checkWritable()
             defaults.edit(domain, of: client, values)
         } catch {
-            ProblemHandler.report(DefaultsProblem(.edit, error))
+            ProblemHandler.report(DefaultsProblem(.edit, because: error))
         }
     }
 }
@@ -96,7 +96,7 @@ extension UserDefaults {
             let domain = Domain(try DomainName(ofFile: name), host: try host.host, user: user.user)
             return PreferencesDomain(domain, in: self)
         } catch {
-            throw DefaultsProblem(.name, error)
+            throw DefaultsProblem(.name, because: error)
         }
     }
 
@@ -118,7 +118,7 @@ extension UserDefaults {
                 PreferencesDomain($0, in: self)
             }
         } catch {
-            throw DefaultsProblem(.directory, error)
+            throw DefaultsProblem(.directory, because: error)
         }
     }
 }

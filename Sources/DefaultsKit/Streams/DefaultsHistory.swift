@@ -44,12 +44,12 @@ public struct DefaultsHistory: AsyncSequence, Sendable {
                 self.stream
                 ?? HistoryStream(
                     source.client,
-                    SubscriptionFilter(domains: source.names.map { GlobPattern.exactly($0.description) }))
+                    matching: SubscriptionFilter(domains: source.names.map { GlobPattern.exactly($0.description) }))
             self.stream = stream
             while buffer.isEmpty {
                 if Task.isCancelled { return nil }
                 switch await stream.next() {
-                case .failure(let error): throw DefaultsProblem(.agent, error)
+                case .failure(let error): throw DefaultsProblem(.agent, because: error)
                 case .success(let items):
                     if items.isEmpty { return nil }
                     buffer = items.compactMap { DefaultsChange($0, source) }[...]
@@ -125,9 +125,9 @@ extension UserDefaults {
                 keptKeys: outcome.kept.keys.sorted())
         case .failure(let error):
             switch error.code {
-            case .readOnly, .invalidValue, .damaged: throw DefaultsProblem(.edit, error)
-            case .notSaved, .openForWriting: throw DefaultsProblem(.saving, error)
-            default: throw DefaultsProblem(.agent, error)
+            case .readOnly, .invalidValue, .damaged: throw DefaultsProblem(.edit, because: error)
+            case .notSaved, .openForWriting: throw DefaultsProblem(.saving, because: error)
+            default: throw DefaultsProblem(.agent, because: error)
             }
         }
     }

@@ -270,7 +270,7 @@ struct LifeSoak {
 
     /// Checks that the history, from the log and the archive, has each change set once.
     private func checkHistory(_ result: inout SoakResult) throws {
-        var history = try HistoryReader(try place.connect(), SubscriptionFilter())
+        var history = try HistoryReader(try place.connect(), matching: SubscriptionFilter())
         var last = Revision.max
         while let record = try history.next() {
             if record.revision >= last {
