@@ -76,7 +76,7 @@ struct Agent: Sendable {
         let disk = DiskThread()
         guard
             let (watcher, settings, problems, log, store, outcome) = try await open(
-                on: eventLoop, disk, claims, orEnd: end.continuation)
+                on: eventLoop, with: disk, holding: claims, orEnd: end.continuation)
         else { return .exit }
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop, disk)
@@ -87,7 +87,7 @@ struct Agent: Sendable {
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)
-        try await engine.begin(outcome, signals.events)
+        try await engine.begin(after: outcome, wokenBy: signals.events)
         try await server.listen()
         // Reading all files took much more memory than what they hold.
         linux_release_freed_memory()
@@ -125,7 +125,7 @@ struct Agent: Sendable {
     ///
     /// After such a signal, the stream is finished, and the process must exit, whatever the thread is waiting for.
     private func open(
-        on eventLoop: any EventLoop, _ disk: DiskThread, _ claims: AgentClaims,
+        on eventLoop: any EventLoop, with disk: DiskThread, holding claims: AgentClaims,
         orEnd end: AsyncStream<Never>.Continuation
     ) async throws -> Opened? {
         let opening = eventLoop.makePromise(of: Opened?.self)
@@ -144,7 +144,7 @@ struct Agent: Sendable {
     private func open(_ claims: AgentClaims) throws -> Opened? {
         // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
         // above 1023.
-        let watcher = ForkSafeMutex(try Self.watch(directory, system))
+        let watcher = ForkSafeMutex(try Self.watch(directory, and: system))
         var (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
@@ -172,7 +172,7 @@ struct Agent: Sendable {
     }
 
     private static func watch(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories
+        _ directory: PreferencesDirectory, and system: SystemDirectories
     ) throws(DefaultsError) -> sending DirectoryWatcher {
         do throws(WatcherError) {
             return try DirectoryWatcher(
@@ -195,7 +195,7 @@ struct Agent: Sendable {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let earlier = try recover(journal.location, settings)
+        let earlier = try recover(from: journal.location, with: settings)
         earlier.warnings.forEach { log.logger.warning("\($0)") }
         let store = Store(
             directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity),
@@ -210,7 +210,7 @@ struct Agent: Sendable {
 
     /// Recovers what earlier agents left, and tries again for a while if that can't be read.
     private static func recover(
-        _ location: LogLocation, _ settings: AgentSettings
+        from location: LogLocation, with settings: AgentSettings
     ) throws(DefaultsError) -> RecoveredHistory {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(200), timeout: .seconds(2))
         while true {

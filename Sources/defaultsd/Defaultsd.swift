@@ -55,9 +55,10 @@ struct Defaultsd: ParsableCommand {
             let environment = Environment.current
             let directory = try PreferencesDirectory(option: directory, environment: environment)
             let inherited = try InheritedSocket(environment)
+            let address = try address(for: directory, inheriting: inherited, in: environment)
             let agent = Agent(
-                serving: directory, at: try address(for: directory, inherited, environment), inheriting: inherited,
-                signals: signals, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment: environment)
+                serving: directory, at: address, inheriting: inherited, signals: signals, logLevel: logLevel?.level,
+                isPrivate: endWithParent != nil, environment: environment)
             if try agent.run() == .restart { try ProgramRestart.perform(keeping: files, inherited) }
         } catch let error as DefaultsError {
             // The process that starts a private agent can use another agent just as well, so don't report this refusal.
@@ -73,7 +74,7 @@ struct Defaultsd: ParsableCommand {
     ///
     /// - Throws: A `DefaultsError` if the option names another socket.
     private func address(
-        for directory: PreferencesDirectory, _ inherited: InheritedSocket?, _ environment: Environment
+        for directory: PreferencesDirectory, inheriting inherited: InheritedSocket?, in environment: Environment
     ) throws(DefaultsError) -> AgentAddress {
         let address = try AgentAddress(option: socket, for: directory, environment: environment)
         guard let inherited, inherited.path != address.socketPath else { return address }

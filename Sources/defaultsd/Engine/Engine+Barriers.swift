@@ -30,7 +30,7 @@ extension Engine {
         await draining.value
         if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }
         await finishReloads(of: names)
-        await retryFailedReads(domains, names)
+        await retryFailedReads(of: domains, named: names)
         await reloadUnreported(domains)
         let losses = schedule.items.filter {
             if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
@@ -49,10 +49,10 @@ extension Engine {
     }
 
     /// Immediately retries failed reads that are planned for later.
-    private func retryFailedReads(_ domains: Set<Domain>?, _ names: Set<DomainName>?) async {
+    private func retryFailedReads(of domains: Set<Domain>?, named names: Set<DomainName>?) async {
         await reloadWrittenFiles(names)
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
-            await reload(domain, .believe)
+            await reload(domain, losses: .believe)
         }
     }
 

@@ -130,7 +130,7 @@ extension Engine {
             })
     }
 
-    func reload(_ domain: Domain, _ losses: Store.LossPolicy) async {
+    func reload(_ domain: Domain, losses: Store.LossPolicy) async {
         // After many attempts, accept the contents if two reads are equal, since the writer may never close the file.
         let isLong = schedule.failureCount(of: .reloadOpen(domain)) >= Schedule.maximumOpenReloads
         let outcome = await onDisk { store in

@@ -4,7 +4,7 @@ import NIOCore
 
 /// The saving of edits when they are due, without blocking on obstacles.
 extension Engine {
-    func scheduleSave(_ domain: Domain, _ timing: SaveTiming) {
+    func scheduleSave(of domain: Domain, urgency timing: SaveTiming) {
         switch timing {
         case .immediate:
             delayedSaves.withLock { $0.remove(domain) }

@@ -86,7 +86,7 @@ actor Engine: Service {
     ///   - outcome: The outcome of the first scan.
     ///   - signals: The signals that say that the watcher has events.
     /// - Throws: The reason why the signals can't be read.
-    func begin(_ outcome: Store.ReloadOutcome, _ signals: SignalDescriptor) async throws {
+    func begin(after outcome: Store.ReloadOutcome, wokenBy signals: SignalDescriptor) async throws {
         store.observe(with: self)
         isSlow = Self.isSlow(store)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
@@ -210,7 +210,7 @@ actor Engine: Service {
         // A barrier that begins before the task runs must know of the reload.
         let number = reloads.begin([domain.name])
         start { engine in
-            await engine.reload(domain, losses)
+            await engine.reload(domain, losses: losses)
             engine.reloads.end(number)
         }
     }
@@ -248,7 +248,7 @@ actor Engine: Service {
         }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.
-        for (domain, _) in store.pending() { scheduleSave(domain, .delayed) }
+        for (domain, _) in store.pending() { scheduleSave(of: domain, urgency: .delayed) }
         log.logger.info("The settings have changed.")
     }
 }
@@ -282,7 +282,7 @@ extension Engine: StoreObserver {
     nonisolated func storeNeedsSaving(_ domain: Domain, urgency timing: SaveTiming) {
         // If other edits have already been collected, the engine has a save planned and needn't be woken.
         if timing == .delayed, !delayedSaves.withLock({ $0.add(domain, at: .now()) }) { return }
-        onLoop { $0.scheduleSave(domain, timing) }
+        onLoop { $0.scheduleSave(of: domain, urgency: timing) }
     }
 
     nonisolated func storeReported(_ event: LogRecord.Event) {

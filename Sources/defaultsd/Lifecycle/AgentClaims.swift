@@ -38,7 +38,7 @@ final class AgentClaims: Sendable {
         var askedHolder: AgentClaim.Holder?
         while true {
             let refusal: Refusal
-            switch try Self.attempt(directory, address) {
+            switch try Self.attempt(on: directory, for: address) {
             case .all(let claims):
                 (self.directory, self.address) = (directory, address)
                 held = ForkSafeMutex(claims)
@@ -70,7 +70,7 @@ final class AgentClaims: Sendable {
         var isOfDirectory: Bool
         var error: DefaultsError
 
-        init(_ what: String, _ holder: AgentClaim.Holder?, isOfDirectory: Bool) {
+        init(of what: String, by holder: AgentClaim.Holder?, isOfDirectory: Bool) {
             self.holder = holder
             self.isOfDirectory = isOfDirectory
             guard let holder else {
@@ -86,28 +86,28 @@ final class AgentClaims: Sendable {
     }
 
     private static func attempt(
-        _ directory: PreferencesDirectory, _ address: AgentAddress
+        on directory: PreferencesDirectory, for address: AgentAddress
     ) throws(DefaultsError) -> Outcome {
         var claims = Held()
         switch try AgentClaim.attempt(onDirectory: directory, for: address) {
         case .claimed(let claim): claims.directory = claim
-        case .held(let holder): return .held(refusal(directory, holder))
+        case .held(let holder): return .held(refusal(of: directory, by: holder))
         case .impossible(let error): claims.problem = error
         }
         switch try AgentClaim.attempt(onSocketOf: address) {
         case .claimed(let claim): claims.socket = claim
-        case .held(let holder): return .held(refusal(address, holder))
+        case .held(let holder): return .held(refusal(of: address, by: holder))
         case .impossible(let error): throw error
         }
         return .all(claims)
     }
 
-    private static func refusal(_ directory: PreferencesDirectory, _ holder: AgentClaim.Holder?) -> Refusal {
-        Refusal("the directory \(directory.path)", holder, isOfDirectory: true)
+    private static func refusal(of directory: PreferencesDirectory, by holder: AgentClaim.Holder?) -> Refusal {
+        Refusal(of: "the directory \(directory.path)", by: holder, isOfDirectory: true)
     }
 
-    private static func refusal(_ address: AgentAddress, _ holder: AgentClaim.Holder?) -> Refusal {
-        Refusal("the socket \(address.socketPath)", holder, isOfDirectory: false)
+    private static func refusal(of address: AgentAddress, by holder: AgentClaim.Holder?) -> Refusal {
+        Refusal(of: "the socket \(address.socketPath)", by: holder, isOfDirectory: false)
     }
 
     /// Releases the claims and removes their files.
@@ -136,7 +136,7 @@ final class AgentClaims: Sendable {
             if try Self.renew(
                 &held.directory, problem: &held.problem,
                 attempt: { () throws(DefaultsError) in try AgentClaim.attempt(onDirectory: directory, for: address) },
-                refusal: { Self.refusal(directory, $0).error })
+                refusal: { Self.refusal(of: directory, by: $0).error })
             {
                 news.append("The directory \(directory.path) is now locked for this agent.")
             }
@@ -146,7 +146,7 @@ final class AgentClaims: Sendable {
                 attempt: { () throws(DefaultsError) in
                     try address.makeDirectory()
                     return try AgentClaim.attempt(onSocketOf: address)
-                }, refusal: { Self.refusal(address, $0).error })
+                }, refusal: { Self.refusal(of: address, by: $0).error })
             {
                 news.append("The socket \(address.socketPath) is locked for this agent again.")
             }

@@ -156,16 +156,16 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .hello: break
         case .read(let domain, let keys): send(.values(server.store.snapshot(of: domain).only(keys)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
-        case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, number)
-        case .edit(let edit) where server.store.mustSave(edit): applyAndSave(edit, number)
+        case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, answering: number)
+        case .edit(let edit) where server.store.mustSave(edit): applyAndSave(edit, answering: number)
         case .edit(let edit):
             do throws(DefaultsError) {
-                confirm(try server.store.submit(edit), number)
+                confirm(try server.store.submit(edit), to: number)
             } catch {
                 guard error.code == .damaged else { throw error }
-                submitAfterReading(edit, number)
+                submitAfterReading(edit, answering: number)
             }
-        case .synchronize(let domains): synchronize(domains, number)
+        case .synchronize(let domains): synchronize(domains, answering: number)
         case .subscribe(let start, let filter, let mode):
             try subscribe(start, filter: filter, mode: mode, number: number)
         case .widen(let subscription, let names):
@@ -222,19 +222,19 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     /// Passes a conditional edit to the engine, which applies it under the file's lock.
-    private func applyConditionally(_ edit: EditRequest, _ number: UInt64) {
+    private func applyConditionally(_ edit: EditRequest, answering number: UInt64) {
         let engine = server.engine
         confirmLater(number) { () async throws(DefaultsError) in try await engine.commit(edit) }
     }
 
     /// Passes an edit to the engine that is lost in a crash until it is saved, since the change log can't hold it.
-    private func applyAndSave(_ edit: EditRequest, _ number: UInt64) {
+    private func applyAndSave(_ edit: EditRequest, answering number: UInt64) {
         let engine = server.engine
         confirmLater(number) { () async throws(DefaultsError) in try await engine.commitAndSave(edit) }
     }
 
     /// Applies an edit again after reading its file, which may just have been repaired.
-    private func submitAfterReading(_ edit: EditRequest, _ number: UInt64) {
+    private func submitAfterReading(_ edit: EditRequest, answering number: UInt64) {
         let (engine, store) = (server.engine, server.store)
         confirmLater(number) { () async throws(DefaultsError) in
             _ = await engine.synchronize([edit.domain])
@@ -251,7 +251,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         isEditing = true
         Task(executorPreference: server.executor) {
             do throws(DefaultsError) {
-                bound.value.confirm(try await edit(), number)
+                bound.value.confirm(try await edit(), to: number)
             } catch {
                 // Send the answer after the changes that made a condition fail, so that the client has them when it
                 // retries.
@@ -262,11 +262,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func confirm(_ cursor: Cursor, _ number: UInt64) {
+    private func confirm(_ cursor: Cursor, to number: UInt64) {
         answers.append((cursor, .edited(cursor), number))
     }
 
-    private func synchronize(_ domains: Set<Domain>?, _ number: UInt64) {
+    private func synchronize(_ domains: Set<Domain>?, answering number: UInt64) {
         guard let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         barriers += 1
@@ -319,7 +319,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         while isWanted {
             isWanted = false
             for number in subscriptions.keys {
-                while context.channel.isWritable, writeNext(number, context) { isWanted = true }
+                while context.channel.isWritable, writeNext(of: number, to: context) { isWanted = true }
             }
             widenSubscriptions(context)
             sendAnswers()
@@ -366,12 +366,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Writes the next events of a subscription.
     ///
     /// - Returns: Whether there may be more events.
-    private func writeNext(_ number: UInt64, _ context: ChannelHandlerContext) -> Bool {
+    private func writeNext(of number: UInt64, to context: ChannelHandlerContext) -> Bool {
         guard var subscription = subscriptions[number] else { return false }
         do throws(DefaultsError) {
             // Even if nothing is sent, the subscription has moved past records that don't pass its filter.
             defer { subscriptions[number] = subscription.hasEnded ? nil : subscription }
-            guard let frames = try server.next(for: &subscription, number) else { return false }
+            guard let frames = try server.next(for: &subscription, number: number) else { return false }
             context.write(wrapOutboundOut(frames), promise: nil)
             return true
         } catch {

@@ -46,7 +46,7 @@ struct InheritedSocket: Sendable {
         do throws(SystemCall.Failure) {
             return try SystemCall.run { fcntl(number, F_DUPFD_CLOEXEC, 0) }
         } catch {
-            throw SocketFile.failure(path, error.number)
+            throw SocketFile.failure(at: path, errno: error.number)
         }
     }
 

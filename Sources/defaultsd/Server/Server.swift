@@ -159,7 +159,7 @@ final class Server: Service, EngineSubscribers {
             return Listener(channel: channel, file: file, isInherited: isInherited)
         } catch let error as IOError {
             if !isInherited { file.remove() }
-            throw SocketFile.failure(address.socketPath, error.errnoCode)
+            throw SocketFile.failure(at: address.socketPath, errno: error.errnoCode)
         }
     }
 
@@ -290,11 +290,11 @@ final class Server: Service, EngineSubscribers {
     /// Returns the frames of the next events of a subscription, or `nil` if it has caught up.
     ///
     /// Called only on the event loop.
-    func next(for subscription: inout Subscription, _ number: UInt64) throws(DefaultsError) -> ByteBuffer? {
+    func next(for subscription: inout Subscription, number: UInt64) throws(DefaultsError) -> ByteBuffer? {
         let end = store.cursor
         // Most subscriptions that are woken have no events and can skip the lookup.
         if subscription.revision < end.revision,
-            let shared = batches.value.next(for: &subscription, number, in: end.epoch)
+            let shared = batches.value.next(for: &subscription, number: number, in: end.epoch)
         {
             return shared
         }
@@ -316,7 +316,7 @@ final class Server: Service, EngineSubscribers {
             }
             frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
         }
-        batches.value.store(frames, of: events, for: before, number, until: subscription)
+        batches.value.store(frames, of: events, for: before, number: number, until: subscription)
         return frames
     }
 

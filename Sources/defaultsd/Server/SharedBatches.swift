@@ -52,7 +52,7 @@ struct SharedBatches {
 
     /// Returns the frames of a subscription's next events and moves the subscription past them; `nil` if there are no
     /// such frames.
-    func next(for subscription: inout Subscription, _ number: UInt64, in epoch: Epoch) -> ByteBuffer? {
+    func next(for subscription: inout Subscription, number: UInt64, in epoch: Epoch) -> ByteBuffer? {
         guard let batch = batches[BatchKey(epoch: epoch, subscription: subscription, number: number)] else {
             return nil
         }
@@ -62,7 +62,7 @@ struct SharedBatches {
 
     /// Retains the frames of a subscription's next events if all of these are records.
     mutating func store(
-        _ frames: ByteBuffer, of events: [StreamEvent], for before: Subscription, _ number: UInt64,
+        _ frames: ByteBuffer, of events: [StreamEvent], for before: Subscription, number: UInt64,
         until after: Subscription
     ) {
         guard before.mode != .latest, frames.readableBytes <= Self.capacity else { return }

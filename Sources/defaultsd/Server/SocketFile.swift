@@ -26,17 +26,18 @@ struct SocketFile {
     static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
         let socket: Linux.FileDescriptor
         do throws(SystemCall.Failure) { socket = try UnixSocket.open(SOCK_STREAM) } catch {
-            throw failure(path, error.number)
+            throw failure(at: path, errno: error.number)
         }
         let number = socket.number
-        guard UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0 else { throw failure(path, errno) }
+        guard UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0
+        else { throw failure(at: path, errno: errno) }
         // The umask already keeps other users out; this only removes the user's needless execute permission.
         chmod(path, 0o600)
-        guard let file = SocketFile(at: path) else { throw failure(path, errno) }
+        guard let file = SocketFile(at: path) else { throw failure(at: path, errno: errno) }
         guard Glibc.listen(number, queueLength) == 0 else {
             let code = errno
             file.remove()
-            throw failure(path, code)
+            throw failure(at: path, errno: code)
         }
         return (socket.release(), file)
     }
@@ -45,7 +46,7 @@ struct SocketFile {
     static let queueLength: Int32 = 1_024
 
     /// Returns the error for a socket that can't be used.
-    static func failure(_ path: String, _ number: Int32) -> DefaultsError {
+    static func failure(at path: String, errno number: Int32) -> DefaultsError {
         DefaultsError(.directory, errno: number, "Can't listen on the socket \(path)")
     }
 
