@@ -84,23 +84,23 @@ struct LanguageFacts {
 
     private var dates: [String: PropertyListValue] {
         let formatter = dateFormatter
-        func format(_ date: DateFormatter.Style, _ time: DateFormatter.Style) -> String {
+        func format(date: DateFormatter.Style, time: DateFormatter.Style) -> String {
             formatter.dateStyle = date
             formatter.timeStyle = time
             return formatter.dateFormat ?? ""
         }
-        let short = format(.short, .none)
+        let short = format(date: .short, time: .none)
         let values: [String: PropertyListValue?] = [
             "NSWeekDayNameArray": Self.value(formatter.weekdaySymbols),
             "NSShortWeekDayNameArray": Self.value(formatter.shortWeekdaySymbols),
             "NSMonthNameArray": Self.value(formatter.monthSymbols),
             "NSShortMonthNameArray": Self.value(formatter.shortMonthSymbols),
             "NSAMPMDesignation": Self.value([formatter.amSymbol, formatter.pmSymbol].compactMap(\.self)),
-            "NSDateFormatString": .string(format(.full, .none)),
+            "NSDateFormatString": .string(format(date: .full, time: .none)),
             "NSShortDateFormatString": .string(short),
-            "NSTimeFormatString": .string(format(.none, .medium)),
-            "NSTimeDateFormatString": .string(format(.full, .long)),
-            "NSShortTimeDateFormatString": .string(format(.short, .short)),
+            "NSTimeFormatString": .string(format(date: .none, time: .medium)),
+            "NSTimeDateFormatString": .string(format(date: .full, time: .long)),
+            "NSShortTimeDateFormatString": .string(format(date: .short, time: .short)),
             "NSDateTimeOrdering": .string(Self.ordering(of: short)),
         ]
         return values.compactMapValues(\.self)

@@ -28,7 +28,7 @@ enum ChangeNotifications {
     static func start() {
         BundleIdentifier.suggest()
         OwnChanges.observe { edit in
-            post(edit.defaults, userInfo(domain: edit.domain, keys: edit.keys))
+            post(edit.defaults, userInfo: userInfo(domain: edit.domain, keys: edit.keys))
         }
         // Load the values and create the iterator here, not in the task, so that no change after the first use of the
         // name is missed.
@@ -40,7 +40,7 @@ enum ChangeNotifications {
                 switch event {
                 // The notification was already posted when the change was made.
                 case .change(let change) where change.source == .thisProcess: break
-                case .change, .gap: post(.standard, userInfo(of: event))
+                case .change, .gap: post(.standard, userInfo: userInfo(of: event))
                 case .overruled, .damaged, .unsaved, .recovered: break
                 }
             }
@@ -57,7 +57,7 @@ enum ChangeNotifications {
         [DefaultsKit.UserDefaults.changedDomainKey: domain, DefaultsKit.UserDefaults.changedKeysKey: keys]
     }
 
-    private static func post(_ defaults: DefaultsKit.UserDefaults, _ userInfo: [AnyHashable: Any]?) {
+    private static func post(_ defaults: DefaultsKit.UserDefaults, userInfo: [AnyHashable: Any]?) {
         NotificationCenter.default.post(name: name, object: defaults, userInfo: userInfo)
     }
 }

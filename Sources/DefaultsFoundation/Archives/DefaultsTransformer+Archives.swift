@@ -17,13 +17,14 @@ extension DefaultsTransformer where Stored == Data?, Presented: UnarchivedObject
         Self(
             present: { data in
                 let value = data.map { PropertyListValue.data([UInt8]($0)) }
-                return Presented(object: object(in: value) { DefaultsKit.UserDefaults.report(problem("The data", $0)) })
+                return Presented(
+                    object: object(in: value) { DefaultsKit.UserDefaults.report(problem("The data", because: $0)) })
             },
             presentBound: { data, value, key in
                 // The key's default value stands in for a value of another type.
                 let archive = data.map { PropertyListValue.data([UInt8]($0)) } ?? value
                 return Presented(
-                    object: object(in: archive) { failure in key.report(value) { problem($0, failure) } })
+                    object: object(in: archive) { failure in key.report(value) { problem($0, because: failure) } })
             },
             store: { presented in try presented.object.map { Data(try KeyedArchive(archiving: $0).bytes) } })
     }
@@ -37,7 +38,7 @@ extension DefaultsTransformer where Stored == Data?, Presented: UnarchivedObject
     }
 
     @Sendable
-    private static func problem(_ what: String, _ failure: ArchiveFailure) -> DefaultsProblem {
-        KeyedArchive.problem(what, [Presented.Object.self], because: failure)
+    private static func problem(_ what: String, because failure: ArchiveFailure) -> DefaultsProblem {
+        KeyedArchive.problem(what, as: [Presented.Object.self], because: failure)
     }
 }

@@ -95,11 +95,11 @@ extension KeyedArchive {
     func checkSoundness() throws(ArchiveFailure) {
         var sizes: [Int: Int] = [:]
         var underWay: Set<Int> = []
-        _ = try size(of: root, &sizes, &underWay)
+        _ = try size(of: root, known: &sizes, underWay: &underWay)
     }
 
     private func size(
-        of reference: PropertyListValue, _ sizes: inout [Int: Int], _ underWay: inout Set<Int>
+        of reference: PropertyListValue, known sizes: inout [Int: Int], underWay: inout Set<Int>
     ) throws(ArchiveFailure) -> Int {
         guard let index = try index(of: reference) else { return 0 }
         if let size = sizes[index] { return size }
@@ -111,7 +111,9 @@ extension KeyedArchive {
         var size = 1
         for (key, value) in fields where key != "$class" {
             let references: [PropertyListValue] = if case .array(let elements) = value { elements } else { [value] }
-            for case .uid(let number) in references { size += try self.size(of: .uid(number), &sizes, &underWay) }
+            for case .uid(let number) in references {
+                size += try self.size(of: .uid(number), known: &sizes, underWay: &underWay)
+            }
             if size > Self.maximumSize { throw ArchiveFailure("it is too large") }
         }
         underWay.remove(index)
@@ -135,7 +137,7 @@ extension KeyedArchive {
     }
 
     /// Returns the problem to report for a stored value that can't be unarchived.
-    static func problem(_ what: String, _ classes: [AnyClass], because failure: ArchiveFailure) -> DefaultsProblem {
+    static func problem(_ what: String, as classes: [AnyClass], because failure: ArchiveFailure) -> DefaultsProblem {
         let names = classes.map { "\($0)" }.formatted(.list(type: .or).locale(Locale(identifier: "en")))
         return DefaultsProblem(
             .archive,

@@ -63,18 +63,18 @@ extension KeyedArchiveDecoder {
 
     private func text(_ key: String) throws(ArchiveFailure) -> String {
         if case .string(let text)? = self[key] { return text }
-        guard let text = try field(key, NSString.self) else { throw ArchiveFailure("\(key) is not text") }
+        guard let text = try field(key, as: NSString.self) else { throw ArchiveFailure("\(key) is not text") }
         return "\(text)"
     }
 
     private func data(_ key: String) throws(ArchiveFailure) -> Data {
         if case .data(let bytes)? = self[key] { return Data(bytes) }
-        guard let data = try field(key, NSData.self) else { throw ArchiveFailure("\(key) is not data") }
+        guard let data = try field(key, as: NSData.self) else { throw ArchiveFailure("\(key) is not data") }
         return Data(referencing: data)
     }
 
     private func url() throws(ArchiveFailure) -> NSURL {
-        let base = try field("NS.base", NSURL.self).flatMap { ($0 as Any) as? URL }
+        let base = try field("NS.base", as: NSURL.self).flatMap { ($0 as Any) as? URL }
         // Foundation crashes when it bridges an `NSURL` that `URL` doesn't accept.
         guard let url = NSURL(string: try text("NS.relative"), relativeTo: base), (url as Any) is URL else {
             throw ArchiveFailure("a URL is malformed")
@@ -91,7 +91,7 @@ extension KeyedArchiveDecoder {
         return Dictionary(zip(keys, objects)) { _, last in last }
     }
 
-    private func field<Object: NSObject>(_ key: String, _ type: Object.Type) throws(ArchiveFailure) -> Object? {
+    private func field<Object: NSObject>(_ key: String, as type: Object.Type) throws(ArchiveFailure) -> Object? {
         try self[key].flatMap { reference throws(ArchiveFailure) in try object(reference, of: [type]) } as? Object
     }
 }

@@ -44,7 +44,7 @@ final class KeyedArchiveDecoder: NSCoder {
         if let earlier = decoded[index] {
             known = earlier
         } else {
-            known = try decode(index, classes)
+            known = try decode(index, as: classes)
             decoded[index] = known
         }
         if let last = frames.indices.last {
@@ -59,7 +59,7 @@ final class KeyedArchiveDecoder: NSCoder {
         return known.object
     }
 
-    private func decode(_ index: Int, _ classes: [AnyClass]) throws(ArchiveFailure) -> Decoded {
+    private func decode(_ index: Int, as classes: [AnyClass]) throws(ArchiveFailure) -> Decoded {
         guard case .dictionary(let fields) = archive[index] else {
             guard let object = archive[index].foundationScalar else { throw ArchiveFailure("an object has no class") }
             return Decoded(object: object, size: 1)

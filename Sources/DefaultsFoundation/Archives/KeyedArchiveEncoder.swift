@@ -76,7 +76,7 @@ final class KeyedArchiveEncoder: NSCoder {
     private func encode(_ object: NSObject) throws(ArchiveFailure) -> Int {
         if let type = try foundationClass(of: object) {
             frames[frames.count - 1].fields = try fields(of: object, as: type)
-            return try number(ofClass: ArchivedClassName(type.rawValue), type.ancestors, Swift.type(of: object))
+            return try number(of: ArchivedClassName(type.rawValue), below: type.ancestors, as: Swift.type(of: object))
         }
         let type: AnyClass = object.classForCoder
         let name = ArchivedClassName(type)
@@ -90,11 +90,11 @@ final class KeyedArchiveEncoder: NSCoder {
         }
         coding.encode(with: self)
         if let failure { throw failure }
-        return try number(ofClass: name, ancestors.dropFirst().map { ArchivedClassName($0).description }, type)
+        return try number(of: name, below: ancestors.dropFirst().map { ArchivedClassName($0).description }, as: type)
     }
 
     private func number(
-        ofClass name: ArchivedClassName, _ ancestors: [String], _ type: AnyClass
+        of name: ArchivedClassName, below ancestors: [String], as type: AnyClass
     ) throws(ArchiveFailure) -> Int {
         if let known = classes[name] {
             guard known.type == type || FoundationClass(rawValue: name.description) != nil else {

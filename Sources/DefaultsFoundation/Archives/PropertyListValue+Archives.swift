@@ -90,6 +90,6 @@ extension PropertyListValue {
     ) throws(DefaultsProblem) -> Object {
         var failure = ArchiveFailure("its value is of another class")
         if let object = KeyedArchive.object(of: [type], in: self, { failure = $0 }) as? Object { return object }
-        throw KeyedArchive.problem("The value", [type], because: failure)
+        throw KeyedArchive.problem("The value", as: [type], because: failure)
     }
 }

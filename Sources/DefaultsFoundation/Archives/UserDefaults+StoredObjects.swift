@@ -81,7 +81,7 @@ extension DefaultsKit.UserDefaults {
     public func unarchivedObject(ofClasses classes: [AnyClass], forKey key: String) -> Any? {
         guard let value = propertyListValue(forKey: key) else { return nil }
         return KeyedArchive.object(of: classes, in: value) { failure in
-            Self.report(KeyedArchive.problem(describe(key, having: value), classes, because: failure))
+            Self.report(KeyedArchive.problem(describe(key, having: value), as: classes, because: failure))
         }
     }
 }

@@ -61,13 +61,13 @@ final class LiveUpdates: Sendable {
     private func report(of event: DefaultsEvent, in name: String) async {
         await withCheckedContinuation { continuation in
             queue.async {
-                self.update(self.state.withLock { $0.instances(searching: name) }, event)
+                self.update(self.state.withLock { $0.instances(searching: name) }, after: event)
                 continuation.resume()
             }
         }
     }
 
-    private func update(_ instances: [FollowedInstance], _ event: DefaultsEvent) {
+    private func update(_ instances: [FollowedInstance], after event: DefaultsEvent) {
         if instances.isEmpty { return }
         // An app's edit is reported as soon as the agent has it, before it is saved, but Foundation reads only files.
         DefaultsKit.UserDefaults.standard.synchronize()
