@@ -13,7 +13,7 @@ public struct UserDefaultsProviderError: Error, Hashable, Sendable {
 
     private let kind: String
 
-    init(key: String, _ value: PropertyListValue, _ requestedType: ConfigType) {
+    init(key: String, holding value: PropertyListValue, as requestedType: ConfigType) {
         self.key = key
         self.requestedType = requestedType
         kind = value.kind

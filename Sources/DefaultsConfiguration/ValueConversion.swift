@@ -15,7 +15,7 @@ struct ValueConversion: Sendable {
     ) throws(UserDefaultsProviderError) -> LookupResult {
         guard let value else { return LookupResult(encodedKey: key.name, value: nil) }
         guard let content = content(of: value, as: type) else {
-            throw UserDefaultsProviderError(key: key.name, value, type)
+            throw UserDefaultsProviderError(key: key.name, holding: value, as: type)
         }
         let isSecret = secretsSpecifier.isSecret(key: key.name, value: value)
         return LookupResult(encodedKey: key.name, value: ConfigValue(content, isSecret: isSecret))
