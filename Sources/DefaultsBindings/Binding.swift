@@ -25,7 +25,7 @@ extension UserDefaultsController {
         private let observed: ObservedKeys
         private var task: Task<Void, Never>?
 
-        init(_ property: some BoundProperty, _ observed: ObservedKeys) {
+        init(_ property: some BoundProperty, observing observed: ObservedKeys) {
             self.property = property
             self.observed = observed
         }

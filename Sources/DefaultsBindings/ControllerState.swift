@@ -121,8 +121,8 @@ struct ControllerState: Sendable {
 
     /// Returns the observers to notify of the changes since an earlier state.
     func concerned(since old: Contents) -> (wakeUps: [WakeUp], tracked: [TrackedKey]) {
-        let keys = Self.changedKeys(old.buffer, contents.buffer)
-            .union(Self.changedKeys(old.initialValues, contents.initialValues))
+        let keys = Self.changedKeys(old.buffer, to: contents.buffer)
+            .union(Self.changedKeys(old.initialValues, to: contents.initialValues))
         var properties: Set<Property> = []
         if old.buffer.isEmpty != contents.buffer.isEmpty { properties.insert(.hasUnappliedChanges) }
         if old.initialValues != contents.initialValues { properties.insert(.initialValues) }
@@ -136,7 +136,7 @@ struct ControllerState: Sendable {
         return (wakeUps, keys.compactMap { trackedKeys[$0] } + properties.compactMap { trackedProperties[$0] })
     }
 
-    private static func changedKeys<Value: Equatable>(_ old: [String: Value], _ new: [String: Value]) -> Set<String> {
+    private static func changedKeys<Value: Equatable>(_ old: [String: Value], to new: [String: Value]) -> Set<String> {
         var keys = Set(old.keys.filter { new[$0] == nil })
         for (key, value) in new where old[key] != .some(value) { keys.insert(key) }
         return keys

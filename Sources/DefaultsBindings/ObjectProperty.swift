@@ -32,7 +32,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
 
     /// Sets the property to the key's value, and tracks it, with a wake-up for each edit.
     init(
-        _ object: Object, _ keyPath: ReferenceWritableKeyPath<Object, Value>, of controller: UserDefaultsController,
+        _ object: Object, at keyPath: ReferenceWritableKeyPath<Object, Value>, of controller: UserDefaultsController,
         key: String, conversion: Conversion, wakeUp: WakeUp?
     ) {
         self.object = object
@@ -43,7 +43,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         original = object[keyPath: keyPath]
         tracking = conversion.store == nil ? nil : wakeUp.map(PropertyTracking.init)
         discards = controller.discards
-        present(controller.propertyListValue(forKey: key), object)
+        present(controller.propertyListValue(forKey: key), in: object)
         track(object)
     }
 
@@ -54,7 +54,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         let hasDiscarded = discards != self.discards
         self.discards = discards
         if hasDiscarded {
-            present(controller.propertyListValue(forKey: key), object)
+            present(controller.propertyListValue(forKey: key), in: object)
         } else if !isEdited(object) {
             pull(object)
         } else if wasObserved {
@@ -74,10 +74,10 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
     /// Sets the property to the key's value, if that has changed.
     private func pull(_ object: Object) {
         let value = controller.propertyListValue(forKey: key)
-        if value != model { present(value, object) }
+        if value != model { present(value, in: object) }
     }
 
-    private func present(_ value: PropertyListValue?, _ object: Object) {
+    private func present(_ value: PropertyListValue?, in object: Object) {
         model = value
         object[keyPath: keyPath] = conversion.present(value) ?? original
         // The object may have changed the value in a `didSet` or a setter.

@@ -128,11 +128,11 @@ extension UserDefaultsController {
         isolation: isolated any Actor
     ) -> Binding {
         // Register before the first read, so that no change is missed.
-        let observed = ObservedKeys(defaults, [key], and: self)
+        let observed = ObservedKeys(defaults, keys: [key], and: self)
         let property = ObjectProperty(
-            object, property, of: self, key: key, conversion: conversion,
+            object, at: property, of: self, key: key, conversion: conversion,
             wakeUp: commit == .continuously ? observed.wakeUp : nil)
-        let binding = Binding(property, observed)
+        let binding = Binding(property, observing: observed)
         binding.follow(isolation: isolation)
         return binding
     }

@@ -11,7 +11,7 @@ public struct DefaultsTransaction: ~Copyable {
     private let defaults: UserDefaults
     private let open: OpenTransaction
 
-    init(_ defaults: UserDefaults, _ open: OpenTransaction) {
+    init(_ defaults: UserDefaults, in open: OpenTransaction) {
         self.defaults = defaults
         self.open = open
     }

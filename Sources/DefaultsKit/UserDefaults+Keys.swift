@@ -30,7 +30,7 @@ extension UserDefaults {
             list.track(key.name).access()
             return key.read(propertyListValue(forKey: key.name), in: self)
         }
-        set { finish(key, Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
+        set { finish(key, with: Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
         _modify {
             lockForChange()
             list.track(key.name).access()
@@ -42,7 +42,7 @@ extension UserDefaults {
                 ModificationLock.shared.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
-                finish(key, outcome)
+                finish(key, with: outcome)
             }
             yield &value
         }
@@ -54,7 +54,7 @@ extension UserDefaults {
     }
 
     /// Publishes an edit to this process's observers, or reports why it was refused.
-    private func finish<Value>(_ key: DefaultsKey<Value>, _ outcome: Result<Void, DefaultsError>) {
+    private func finish<Value>(_ key: DefaultsKey<Value>, with outcome: Result<Void, DefaultsError>) {
         switch outcome {
         case .success: publishEdit(of: [key.name])
         case .failure(let error): ProblemHandler.report(DefaultsProblem(refusal: error))

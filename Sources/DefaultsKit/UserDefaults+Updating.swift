@@ -34,7 +34,7 @@ extension UserDefaults {
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
         if let open = OpenTransaction.ofThread(for: domain, of: client) {
-            let (outcome, stored) = try open.join { try DefaultsTransaction(self, open).update(key, body) }
+            let (outcome, stored) = try open.join { try DefaultsTransaction(self, in: open).update(key, body) }
             key.check(stored, in: self)
             return outcome
         }
@@ -44,7 +44,7 @@ extension UserDefaults {
             lockForChange()
             let (outcome, stored): (Outcome, PropertyListValue?)
             do {
-                (outcome, stored) = try open.run { try DefaultsTransaction(self, open).update(key, body) }
+                (outcome, stored) = try open.run { try DefaultsTransaction(self, in: open).update(key, body) }
             } catch {
                 ModificationLock.shared.unlock()
                 throw error
@@ -108,7 +108,7 @@ extension UserDefaults {
     ) throws(Failure) -> Outcome {
         if let open = OpenTransaction.ofThread(for: domain, of: client) {
             return try open.join { () throws(Failure) in
-                var transaction = DefaultsTransaction(self, open)
+                var transaction = DefaultsTransaction(self, in: open)
                 return try body(&transaction)
             }
         }
@@ -116,7 +116,7 @@ extension UserDefaults {
         while true {
             let open = OpenTransaction(domain, of: client)
             let outcome = try open.run { () throws(Failure) in
-                var transaction = DefaultsTransaction(self, open)
+                var transaction = DefaultsTransaction(self, in: open)
                 return try body(&transaction)
             }
             if open.values.isEmpty { return outcome }

@@ -35,7 +35,7 @@ public final class UserDefaults: Sendable {
     /// The program's own preferences.
     ///
     /// `applicationIdentifier` names their domain.
-    public static let standard = UserDefaults(.shared, ApplicationIdentifier.name)
+    public static let standard = UserDefaults(.shared, named: ApplicationIdentifier.name)
 
     package let client: Client
     package let list: SearchList
@@ -68,25 +68,25 @@ public final class UserDefaults: Sendable {
 
     /// Creates the program's own preferences.
     public convenience init() {
-        self.init(.shared, ApplicationIdentifier.name)
+        self.init(.shared, named: ApplicationIdentifier.name)
     }
 
     /// Creates the preferences of a suite from a given client, which need not be the process's own.
     package convenience init?(suiteName: String?, in client: Client) {
         guard let suiteName else {
-            self.init(client, ApplicationIdentifier.name)
+            self.init(client, named: ApplicationIdentifier.name)
             return
         }
         do throws(DefaultsError) {
             let suite = try client.suite(named: suiteName)
-            self.init(suite.client, suite.name)
+            self.init(suite.client, named: suite.name)
         } catch {
             ProblemHandler.report(DefaultsProblem(.name, because: error))
-            self.init(client, DomainName(escaping: suiteName, isReserved: true))
+            self.init(client, named: DomainName(escaping: suiteName, isReserved: true))
         }
     }
 
-    init(_ client: Client, _ name: DomainName) {
+    init(_ client: Client, named name: DomainName) {
         self.client = client
         domain = Domain(name)
         list = client.makeList(of: name)
@@ -141,7 +141,7 @@ extension UserDefaults {
     /// - Parameter values: The initial values of the application's domain.
     public convenience init(inMemory values: [String: PropertyListValue]) {
         let name = ApplicationIdentifier.name
-        self.init(Client(inMemory: [Domain(name): values]), name)
+        self.init(Client(inMemory: [Domain(name): values]), named: name)
     }
 }
 

@@ -21,7 +21,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     /// The client that serves the domain.
     let client: Client
 
-    init(_ domain: Domain, in defaults: UserDefaults, _ client: Client? = nil) {
+    init(_ domain: Domain, in defaults: UserDefaults, servedBy client: Client? = nil) {
         self.domain = domain
         self.defaults = defaults
         self.client = client ?? defaults.client

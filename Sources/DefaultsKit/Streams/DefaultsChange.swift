@@ -126,7 +126,7 @@ public struct DefaultsChange: Hashable, Sendable {
     }
 
     init(
-        _ changeSet: ChangeSet, at time: Timestamp, _ cursor: DefaultsCore.Cursor, isOwn: Bool,
+        _ changeSet: ChangeSet, at time: Timestamp, cursor: DefaultsCore.Cursor, isOwn: Bool,
         domain: PreferencesDomain
     ) {
         self.domain = domain

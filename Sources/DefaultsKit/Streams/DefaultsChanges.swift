@@ -24,7 +24,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
         let client: Client
         let names: Set<DomainName>
 
-        func domain(_ domain: Domain) -> PreferencesDomain { PreferencesDomain(domain, in: defaults, client) }
+        func domain(_ domain: Domain) -> PreferencesDomain { PreferencesDomain(domain, in: defaults, servedBy: client) }
     }
 
     init(_ source: Result<Source, DefaultsProblem>) {
@@ -64,7 +64,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
             while !Task.isCancelled {
                 if let event = buffer.popFirst() { return event }
                 let source = following.source
-                buffer = following.follower.dequeue().compactMap { DefaultsEvent($0, source) }[...]
+                buffer = following.follower.dequeue().compactMap { DefaultsEvent($0, from: source) }[...]
                 if buffer.isEmpty, await !following.follower.wakeUp.wait(isolation: actor) { return nil }
             }
             return nil
@@ -101,14 +101,14 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
 }
 
 extension DefaultsEvent {
-    init?(_ item: ChangeFollower.Item, _ source: DefaultsChanges.Source) {
+    init?(_ item: ChangeFollower.Item, from source: DefaultsChanges.Source) {
         switch item {
         case .gap: self = .gap
         case .record(let record, let cursor, let isOwn):
             switch record.event {
             case .change(let changeSet):
                 let domain = source.domain(changeSet.domain)
-                let change = DefaultsChange(changeSet, at: record.time, cursor, isOwn: isOwn, domain: domain)
+                let change = DefaultsChange(changeSet, at: record.time, cursor: cursor, isOwn: isOwn, domain: domain)
                 self = change.changes.isEmpty ? .overruled(change) : .change(change)
             case .damaged(let domain, let reason): self = .damaged(source.domain(domain), reason: reason)
             case .unsaved(let domain, let reason): self = .unsaved(source.domain(domain), reason: reason)

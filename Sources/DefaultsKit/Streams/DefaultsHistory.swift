@@ -52,7 +52,7 @@ public struct DefaultsHistory: AsyncSequence, Sendable {
                 case .failure(let error): throw DefaultsProblem(.agent, because: error)
                 case .success(let items):
                     if items.isEmpty { return nil }
-                    buffer = items.compactMap { DefaultsChange($0, source) }[...]
+                    buffer = items.compactMap { DefaultsChange($0, from: source) }[...]
                 }
             }
             return buffer.popFirst()
@@ -62,10 +62,10 @@ public struct DefaultsHistory: AsyncSequence, Sendable {
 
 extension DefaultsChange {
     /// Creates a change set from a record; `nil` if nothing changed in it.
-    fileprivate init?(_ item: HistoryStream.Item, _ source: DefaultsChanges.Source) {
+    fileprivate init?(_ item: HistoryStream.Item, from source: DefaultsChanges.Source) {
         guard let changeSet = item.record.changeSet, !changeSet.changes.isEmpty else { return nil }
         self.init(
-            changeSet, at: item.record.time, item.cursor, isOwn: changeSet.source == .app(.current),
+            changeSet, at: item.record.time, cursor: item.cursor, isOwn: changeSet.source == .app(.current),
             domain: source.domain(changeSet.domain))
     }
 }

@@ -32,7 +32,7 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
     private let defaults: UserDefaults
     private let key: DefaultsKey<Value>
 
-    init(_ defaults: UserDefaults, _ key: DefaultsKey<Value>) {
+    init(in defaults: UserDefaults, of key: DefaultsKey<Value>) {
         self.defaults = defaults
         self.key = key
     }
@@ -41,7 +41,7 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
     ///
     /// If this process has already loaded the values, the iteration receives each change from now on. Otherwise, it
     /// receives changes from the first call of `next()` on, which suspends until the values have arrived.
-    public func makeAsyncIterator() -> Iterator { Iterator(defaults, key) }
+    public func makeAsyncIterator() -> Iterator { Iterator(in: defaults, of: key) }
 
     /// An iteration over the stream; one task at a time may use it.
     public struct Iterator: AsyncIteratorProtocol {
@@ -52,14 +52,14 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
         private let pending = PendingChanges()
         private var buffer: ArraySlice<PendingChanges.Change> = []
 
-        init(_ defaults: UserDefaults, _ key: DefaultsKey<Value>) {
+        init(in defaults: UserDefaults, of key: DefaultsKey<Value>) {
             self.defaults = defaults
             self.key = key
             if defaults.client.searchIfLoaded(defaults.list) { observed = observe() }
         }
 
         /// Registers for changes from now on; the result of an earlier search isn't a change.
-        private func observe() -> ObservedKeys { ObservedKeys(defaults, [key.name], recordingIn: pending) }
+        private func observe() -> ObservedKeys { ObservedKeys(defaults, keys: [key.name], recordingIn: pending) }
 
         /// Waits for the next change, and returns it; `nil` when the task is canceled.
         public mutating func next() async -> Element? {
@@ -100,7 +100,7 @@ extension UserDefaults {
     /// }
     /// ```
     public func changes<Value>(of key: DefaultsKey<Value>) -> DefaultsKeyChanges<Value> {
-        DefaultsKeyChanges(self, key)
+        DefaultsKeyChanges(in: self, of: key)
     }
 }
 #endif

@@ -29,7 +29,7 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Starts an iteration, whose first element is the current value.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(defaults, of: ObservedKeys(defaults, keys, and: source), read)
+        Iterator(defaults, of: ObservedKeys(defaults, keys: keys, and: source), read)
     }
 
     /// An iteration over the stream; one task at a time may use it.
@@ -90,7 +90,7 @@ package final class ObservedKeys: Sendable {
     ///
     /// A `recorder` receives each change in the defaults.
     package init(
-        _ defaults: UserDefaults, _ keys: Set<String>?, and source: (any ObservationSource)? = nil,
+        _ defaults: UserDefaults, keys: Set<String>?, and source: (any ObservationSource)? = nil,
         recordingIn recorder: PendingChanges? = nil
     ) {
         self.defaults = defaults

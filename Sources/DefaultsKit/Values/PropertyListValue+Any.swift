@@ -72,7 +72,7 @@ extension PropertyListValue {
         do {
             converted = try value.propertyListValue
         } catch {
-            throw .unconvertible(Swift.type(of: value), error)
+            throw .unconvertible(Swift.type(of: value), because: error)
         }
         if let converted, converted.isDeeper(than: maximumDepth - depth) { throw .tooDeep }
         return converted

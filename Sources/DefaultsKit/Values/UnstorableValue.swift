@@ -19,7 +19,7 @@ struct UnstorableValue: Error {
         return Self("is a \(type), which no property list can hold\(remedy)")
     }
 
-    static func unconvertible(_ type: Any.Type, _ error: any Error) -> Self {
+    static func unconvertible(_ type: Any.Type, because error: any Error) -> Self {
         var reason = "\(error)"
         if case EncodingError.invalidValue(_, let context) = error { reason = context.debugDescription }
         return Self("is a \(type), which can't be made a property list: \(reason)")

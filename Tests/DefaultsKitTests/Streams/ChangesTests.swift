@@ -39,7 +39,7 @@ struct ChangesTests {
             event: .change(ChangeSet(domain: domain, source: .file, changes: changes, overruled: lost)))
         let source = try defaults.source(of: .application).get()
         let cursor = DefaultsCore.Cursor(epoch: Epoch(value: 1), revision: 1)
-        let event = try #require(DefaultsEvent(.record(record, cursor, isOwn: false), source))
+        let event = try #require(DefaultsEvent(.record(record, cursor, isOwn: false), from: source))
         if case .overruled(let change) = event {
             #expect(!hasChange && change.overruled.map(\.key) == ["a"])
         } else {
