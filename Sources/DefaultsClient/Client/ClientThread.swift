@@ -32,18 +32,18 @@ final class ClientThread {
     private enum Link {
         case none
         case agent(AgentSession)
-        case files(EmbeddedSession)
+        case embedded(EmbeddedSession)
 
         var session: (any Session)? {
             switch self {
             case .none: nil
             case .agent(let session): session
-            case .files(let session): session
+            case .embedded(let session): session
             }
         }
 
         var agent: AgentSession? { if case .agent(let session) = self { session } else { nil } }
-        var files: EmbeddedSession? { if case .files(let session) = self { session } else { nil } }
+        var embedded: EmbeddedSession? { if case .embedded(let session) = self { session } else { nil } }
     }
 
     private init(_ client: Client, at location: Location) {
@@ -81,7 +81,7 @@ final class ClientThread {
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
         client.line.open(nil)
-        link.files?.end()
+        link.embedded?.end()
         fork_keep_in_child(descriptor)
         barriers.finishAll()
         commits.abandon()
@@ -111,7 +111,7 @@ final class ClientThread {
         let events = try exclusively { () throws(DefaultsError) in
             try ask(session)
             link.agent?.isObserved = isObserved
-            if let files = link.files, isDue || !requests.reloads.isEmpty { reload(files) }
+            if let files = link.embedded, isDue || !requests.reloads.isEmpty { reload(files) }
             return try session.receiveEvents()
         }
         // The remaining events of a restarted stream belong to no snapshot.
@@ -173,7 +173,7 @@ final class ClientThread {
             let next = client.line.prepareToWait(for: session, isActive: isActive)
             deadline = next.deadline
             awaited.append(next.awaited)
-        case .files(let session):
+        case .embedded(let session):
             deadline = session.deadline
             if !client.isStale { deadline = min(deadline ?? .distantFuture, lastReload + Self.freshness) }
         }
@@ -184,7 +184,7 @@ final class ClientThread {
         // Round up: a wait that ends just before its deadline would be followed by waits of zero length.
         isActive = poll(&awaited, nfds_t(awaited.count), timeout > 0 ? timeout + 1 : timeout) > 0
         fork_enter(fork_gate_work)
-        if case .files = link, !client.isStale, lastReload + Self.freshness <= .now(), !client.isObserved {
+        if case .embedded = link, !client.isStale, lastReload + Self.freshness <= .now(), !client.isObserved {
             client.setStale(true)
         }
     }
@@ -213,7 +213,7 @@ final class ClientThread {
     private func openSession(reloading: Bool) throws(DefaultsError) {
         if link.agent != nil { return }
         let isFresh = MonotonicTime.now() < lastReload + Self.freshness
-        if link.files != nil, isFresh, !reloading { return }
+        if link.embedded != nil, isFresh, !reloading { return }
         if let problem = location.directory.settingsProblem, !hasReportedSettings {
             client.report(problem, of: .file)
             hasReportedSettings = true
@@ -221,14 +221,14 @@ final class ClientThread {
         if let agent = connect(location) {
             let session = AgentSession(agent, keepAliveInterval: client.keepAliveInterval)
             // The log of the process's own store can't tell what happens after it.
-            let continues = link.files == nil
-            link.files?.end()
+            let continues = link.embedded == nil
+            link.embedded?.end()
             closeInChild(session.awaited.fd)
             try begin(session, as: .agent(session), continues: continues)
-        } else if link.files == nil {
+        } else if link.embedded == nil {
             let session = EmbeddedSession(location.directory, system: location.system)
             closeInChild(-1)
-            try begin(session, as: .files(session), continues: false)
+            try begin(session, as: .embedded(session), continues: false)
         }
     }
 

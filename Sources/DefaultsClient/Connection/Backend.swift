@@ -51,13 +51,13 @@ extension Backend {
 /// The choice between a directory's agent and an embedded store.
 package enum BackendChoice {
     case agent(AgentConnection)
-    case files(EmbeddedStore)
+    case embedded(EmbeddedStore)
 
     /// The agent or the store, for what both can do.
     package var backend: any Backend {
         switch self {
         case .agent(let agent): agent
-        case .files(let store): store
+        case .embedded(let store): store
         }
     }
 
@@ -92,7 +92,7 @@ package enum BackendChoice {
                 remedy: "Start one with `defaultsd`, or omit --socket and DEFAULTSD_SOCKET to work without an agent.")
         }
         try directory.checkExistence()
-        return .files(EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil))
+        return .embedded(EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil))
     }
 }
 

@@ -20,7 +20,7 @@ package final class EmbeddedStore: Backend {
     ///   - address: The socket of an agent that may have started since; `nil` if no agent is notified of saves.
     package init(
         _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
-        keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true,
+        logCapacity capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true,
         tellingAgentAt address: AgentAddress? = nil
     ) {
         self.address = address

@@ -28,7 +28,7 @@ final class EmbeddedSession: Session {
 
     /// Creates a session, and its store, for a directory.
     init(_ directory: PreferencesDirectory, system: SystemDirectories) {
-        self.embedded = EmbeddedStore(directory, system: system, keeping: .init(records: 4_096, bytes: 4 << 20))
+        self.embedded = EmbeddedStore(directory, system: system, logCapacity: .init(records: 4_096, bytes: 4 << 20))
         self.store = embedded.store
         self.system = store.system
     }

@@ -53,7 +53,7 @@ extension LocationChoice {
             return OpenDomain(location: location, opened: try open(), choice: self)
         }
         let store = EmbeddedStore(directory, system: .none, mayReplaceDamage: false)
-        return OpenDomain(location: location, opened: .files(store), choice: self)
+        return OpenDomain(location: location, opened: .embedded(store), choice: self)
     }
 
     /// Returns the host chosen by the options.

@@ -22,7 +22,7 @@ extension OpenDomain {
     func save(_ edit: () throws -> MadeEdit) throws {
         if let note = location.note { Failure.report(note) }
         defer {
-            if case .files(let store) = opened {
+            if case .embedded(let store) = opened {
                 for copy in store.dequeueCopies() { Failure.report(BackupFile.message(ofCopy: copy)) }
             }
         }

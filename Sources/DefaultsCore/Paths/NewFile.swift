@@ -32,7 +32,7 @@ enum NewFile {
 
     /// Creates a directory, unless there is one.
     static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
-        if isInForeignDirectory(path) { return try makeDirectoryForOwner(path) }
+        if try isInForeignDirectory(path) { return try makeDirectoryForOwner(path) }
         if mkdir(path, 0o700) != 0 {
             if errno == EEXIST { return }
             throw SystemCall.Failure(number: errno)
@@ -74,8 +74,9 @@ enum NewFile {
     }
 
     /// Returns whether root works in a directory of another user.
-    private static func isInForeignDirectory(_ path: String) -> Bool {
-        geteuid() == 0 && (try? FileStatus(at: Path.directory(of: path)))?.isOwn == false
+    private static func isInForeignDirectory(_ path: String) throws(SystemCall.Failure) -> Bool {
+        guard geteuid() == 0 else { return false }
+        return try !FileStatus(at: Path.directory(of: path)).isOwn
     }
 
     /// Returns whether a file or directory that is created at a path will belong to this user.
