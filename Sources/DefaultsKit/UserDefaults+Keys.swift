@@ -50,7 +50,7 @@ extension UserDefaults {
 
     private func store<Value>(_ newValue: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
         let value = try PropertyListValue(storing: newValue, forKey: key.name)
-        if let refusal = client.edit(domain, [key.name: value])[key.name] { throw refusal }
+        if let refusal = client.edit(domain, with: [key.name: value])[key.name] { throw refusal }
     }
 
     /// Publishes an edit to this process's observers, or reports why it was refused.

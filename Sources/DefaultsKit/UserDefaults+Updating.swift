@@ -72,7 +72,7 @@ extension UserDefaults {
     /// Makes a transaction's edits if the values that it has read are still in effect, and releases the lock.
     private func commit(_ open: OpenTransaction) throws(DefaultsError) {
         try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
-            try client.commit(domain, open.values, expecting: open.expected)
+            try client.commit(domain, with: open.values, expecting: open.expected)
         }
     }
 

@@ -75,12 +75,12 @@ extension UserDefaults {
     ///
     /// - Returns: The keys that can't be set to their values. These are reported, and the keys keep their values.
     @discardableResult
-    package func edit(_ values: Difference) -> Set<String> { edit(domain, of: client, values) }
+    package func edit(_ values: Difference) -> Set<String> { edit(domain, of: client, with: values) }
 
     /// Sets and removes keys of one of a client's domains, like `edit(_:)`.
     @discardableResult
-    func edit(_ domain: Domain, of client: Client, _ values: Difference) -> Set<String> {
-        let refusals = client.edit(domain, values)
+    func edit(_ domain: Domain, of client: Client, with values: Difference) -> Set<String> {
+        let refusals = client.edit(domain, with: values)
         Self.report(refusals)
         let keys = values.keys.filter { refusals[$0] == nil }
         if !keys.isEmpty {

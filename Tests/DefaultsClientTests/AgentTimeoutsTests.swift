@@ -36,7 +36,7 @@ struct AgentTimeoutsTests {
         try withSlowAgent(silentFor: 0) { address, directory, _ in
             let agent = try #require(try AgentConnection.open(address, for: directory, timeouts: AgentTimeouts(500)))
             let error = #expect(throws: DefaultsError.self) {
-                try agent.edit(Domain(DomainName("a.b")), ["size": .some(12)], replacesAll: false)
+                try agent.edit(Domain(DomainName("a.b")), with: ["size": .some(12)], replacesAll: false)
             }
             #expect(error?.what.hasSuffix(" The edit was sent and may have been made.") == true)
             #expect(error?.remedy?.hasSuffix("Read the value before you try again.") == true)

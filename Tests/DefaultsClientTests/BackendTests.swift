@@ -14,7 +14,7 @@ struct BackendTests {
             let address = try AgentAddress(for: directory, environment: environment)
             let backend = try BackendChoice.open(directory, at: address).backend
             let domain = try Domain(DomainName("org.example.editor"))
-            try backend.edit(domain, ["size": .some(12)], replacesAll: false)
+            try backend.edit(domain, with: ["size": .some(12)], replacesAll: false)
             try backend.synchronize(domain)
             let values = try backend.snapshot(of: domain).values
             #expect(values == ["size": 12])

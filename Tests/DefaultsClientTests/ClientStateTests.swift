@@ -60,8 +60,8 @@ struct ClientStateTests {
     func refusing() throws {
         let name = try DomainName("a.b")
         var state = ClientState(system: .none, volatile: [:])
-        _ = state.edit(Domain(name), ["k": 1], at: Self.time)
-        _ = state.edit(Domain(name), ["l": 1], at: Self.time)
+        _ = state.edit(Domain(name), with: ["k": 1], at: Self.time)
+        _ = state.edit(Domain(name), with: ["l": 1], at: Self.time)
         _ = state.dequeueRequests()
         #expect(!state.refuse(2, after: DefaultsError(.invalidValue, "")).isSentAgain)
         #expect(!state.isAccepted && state.values(of: Domain(name)) == ["k": 1])
@@ -73,9 +73,9 @@ struct ClientStateTests {
     func dividing() throws {
         let domain = Domain(try DomainName("a.b"))
         var state = ClientState(system: .none, volatile: [:])
-        _ = state.edit(domain, ["k": 1, "l": 1, "m": 1], at: Self.time)
+        _ = state.edit(domain, with: ["k": 1, "l": 1, "m": 1], at: Self.time)
         _ = state.dequeueRequests()
-        _ = state.edit(domain, ["m": 2], at: Self.time)
+        _ = state.edit(domain, with: ["m": 2], at: Self.time)
         #expect(state.refuse(1, after: DefaultsError(.invalidValue, "")).isSentAgain)
         #expect(state.values(of: domain) == ["k": 1, "l": 1, "m": 2])
         let sent = state.dequeueRequests().edits.map(\.values)
@@ -95,7 +95,7 @@ struct ClientStateTests {
         _ = state.dequeueRequests()
         _ = state.apply(.initial(DomainSnapshot(domain: domain, values: ["k": 0], cursor: cursor(1))), of: name)
         _ = state.apply(.bookmark(cursor(1)), of: name)
-        _ = state.edit(domain, ["k": 1], at: Self.time)
+        _ = state.edit(domain, with: ["k": 1], at: Self.time)
         _ = state.dequeueRequests()
         let unknown = LogRecord(revision: 2, time: Self.time, event: .unknown(domain))
         #expect(state.apply(isUnknown ? .record(unknown, cursor: cursor(2)) : .ended, of: name).mustRestart)
@@ -137,7 +137,7 @@ struct ClientStateTests {
         _ = state.dequeueRequests()
         _ = state.apply(.initial(DomainSnapshot(domain: domain, values: ["k": 0], cursor: cursor(1))), of: name)
         _ = state.apply(.bookmark(cursor(1)), of: name)
-        _ = state.edit(domain, ["k": 1], at: Self.time)
+        _ = state.edit(domain, with: ["k": 1], at: Self.time)
         _ = state.dequeueRequests()
         // The edit's own record arrives, unless the edit changed nothing. Then another writer restores the old value,
         // and the answer arrives last.
@@ -161,8 +161,8 @@ struct ClientStateTests {
         state.load(name, opening: Latch())
         _ = state.dequeueRequests()
         for event in [snapshot(["k": 0, "l": 0, "m": 0]), .bookmark(cursor)] { _ = state.apply(event, of: name) }
-        _ = state.edit(domain, ["k": 1, "l": 1, "m": nil], at: time)
-        _ = state.edit(domain, ["k": 2], at: time)
+        _ = state.edit(domain, with: ["k": 1, "l": 1, "m": nil], at: time)
+        _ = state.edit(domain, with: ["k": 2], at: time)
         let session = state.session
         #expect(state.startOver().isEmpty)
         #expect(state.session != session)
@@ -178,8 +178,8 @@ struct ClientStateTests {
     func late() throws {
         let name = try DomainName("a.b")
         var state = ClientState(system: .none, volatile: [:])
-        _ = state.edit(Domain(name), ["k": 1, "l": 1], at: Self.time)
-        _ = state.edit(Domain(name), ["k": 2], at: Self.time)
+        _ = state.edit(Domain(name), with: ["k": 1, "l": 1], at: Self.time)
+        _ = state.edit(Domain(name), with: ["k": 2], at: Self.time)
         #expect(state.dequeueRequests().edits.map(\.replacing) == [nil, nil])
         _ = state.compare(1)
         let again = state.dequeueRequests().edits
@@ -219,7 +219,7 @@ struct ClientStateTests {
         _ = state.fill(list)
         #expect(list.languages == ["de", "en"])
         for language in ["fr", "ja", "fr"] {
-            let asked = state.edit(Domain(name), [Languages.key: .string(language)], at: Self.time)
+            let asked = state.edit(Domain(name), with: [Languages.key: .string(language)], at: Self.time)
             #expect(asked.languages == [language])
             // The list keeps its languages until the new values arrive.
             #expect(list.languages.count == 2)
@@ -230,7 +230,7 @@ struct ClientStateTests {
             #expect(held == ["de", "en", language])
         }
         state.remove(waiting)
-        _ = state.edit(Domain(name), [Languages.key: "ja"], at: Self.time)
+        _ = state.edit(Domain(name), with: [Languages.key: "ja"], at: Self.time)
         _ = state.add(["ja": [:]])
         #expect(state.volatileValues("de") == nil)
         #expect(state.volatileValues("fr") == nil)

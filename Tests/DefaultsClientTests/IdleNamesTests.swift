@@ -48,7 +48,7 @@ struct IdleNamesTests {
         let (edited, used) = (try DomainName("a.edited"), try DomainName("a.used"))
         use(edited, ["k": 1], in: &state)
         use(used, ["k": 1], in: &state)
-        _ = state.edit(Domain(edited), ["k": 2], at: Self.time)
+        _ = state.edit(Domain(edited), with: ["k": 2], at: Self.time)
         state.hold(used)
         func useOthers(_ prefix: String) throws -> Set<DomainName> {
             var gone: Set<DomainName> = []
@@ -78,7 +78,7 @@ struct IdleNamesTests {
         state.markUnfollowed(name)
         let snapshot = DomainSnapshot(domain: Domain(name), values: ["k": 0], cursor: cursor(1))
         for event in [StreamEvent.initial(snapshot), .bookmark(cursor(1))] { _ = state.apply(event, of: name) }
-        _ = state.edit(Domain(name), ["k": 1], at: Self.time)
+        _ = state.edit(Domain(name), with: ["k": 1], at: Self.time)
         _ = state.dequeueRequests()
         _ = state.accept(1)
         #expect(state.values(of: Domain(name)) == ["k": 1])

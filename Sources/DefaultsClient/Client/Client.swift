@@ -244,7 +244,7 @@ package final class Client: Sendable {
     /// Sets and removes keys of a domain in one change set.
     ///
     /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
-    package func edit(_ domain: Domain, _ values: Difference) -> [String: DefaultsError] {
+    package func edit(_ domain: Domain, with values: Difference) -> [String: DefaultsError] {
         var refusals = OpenTransaction.refusals(of: values.keys, in: domain, of: self)
         refusals.merge(EditRequest.refusals(of: values, for: domain)) { refusal, _ in refusal }
         if refusals.count < values.count {
@@ -256,12 +256,12 @@ package final class Client: Sendable {
     private func make(_ values: Difference, in domain: Domain) {
         // In the usual case, the values are loaded and the lock, which other threads also need, is acquired only once.
         if !isStale,
-            let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil })
+            let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, with: values, at: .now()) : nil })
         {
             reportUnavailability()
             return perform(effects)
         }
-        with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
+        with([domain.name]) { transition { ((), $0.edit(domain, with: values, at: .now())) } }
     }
 
     /// Replaces all keys of a domain in one change set.
@@ -286,7 +286,7 @@ package final class Client: Sendable {
     /// - Throws: `changed` if a key has another value, in which case nothing was set; otherwise the reason why the edit
     ///   was refused or its outcome is unknown.
     package func commit(
-        _ domain: Domain, _ values: Difference, expecting expected: Difference
+        _ domain: Domain, with values: Difference, expecting expected: Difference
     ) throws(DefaultsError) {
         for (key, value) in values { try EditRequest.check(key, with: value, for: domain) }
         let commit = Commit(domain: domain, values: values, expected: expected)

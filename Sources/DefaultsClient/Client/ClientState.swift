@@ -229,11 +229,11 @@ struct ClientState {
         var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
         for key in self.values(of: domain).keys where values[key] == nil { difference[key] = .some(nil) }
         for key in refused { difference.removeValue(forKey: key) }
-        return edit(domain, difference, at: time)
+        return edit(domain, with: difference, at: time)
     }
 
     /// Sets and removes keys of a domain.
-    mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> ClientEffects {
+    mutating func edit(_ domain: Domain, with values: Difference, at time: Timestamp) -> ClientEffects {
         let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return ClientEffects() }
         var effects = ClientEffects()
@@ -261,7 +261,7 @@ struct ClientState {
     /// - Returns: Whether the keys had these values, so that the edit was made; and the effects.
     mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: ClientEffects) {
         guard holds(commit.expected, in: commit.domain) else { return (false, ClientEffects()) }
-        return (true, edit(commit.domain, commit.values, at: time))
+        return (true, edit(commit.domain, with: commit.values, at: time))
     }
 
     /// Returns whether keys of a domain have certain values here; `nil` stands for no value.

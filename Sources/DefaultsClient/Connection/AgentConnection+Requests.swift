@@ -18,7 +18,7 @@ extension AgentConnection {
     }
 
     package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
+        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError) {
         _ = try make(
             EditRequest(

@@ -25,7 +25,7 @@ package protocol Backend: AnyObject {
     ///   - origin: The reason for the edit, which is recorded in the history and sent to followers.
     /// - Throws: `changed` if keys hold other values. Read them again, and retry.
     func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
+        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError)
     /// Waits until all earlier edits of a domain are durable, and all earlier changes by others are visible.
     ///
@@ -42,9 +42,9 @@ extension Backend {
 
     /// Sets and removes keys as one change set, without an origin.
     package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference? = nil
+        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference? = nil
     ) throws(DefaultsError) {
-        try edit(domain, values, replacesAll: replacesAll, expecting: expected, origin: nil)
+        try edit(domain, with: values, replacesAll: replacesAll, expecting: expected, origin: nil)
     }
 }
 

@@ -54,7 +54,7 @@ package final class EmbeddedStore: Backend {
     }
 
     package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
+        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError) {
         let request = EditRequest(
             domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected,

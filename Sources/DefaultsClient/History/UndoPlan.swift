@@ -211,7 +211,8 @@ extension Backend {
             let request = EditRequest(outcome.changes, to: changeSet.domain, by: origin)
             do throws(DefaultsError) {
                 try edit(
-                    request.domain, request.values, replacesAll: false, expecting: request.expecting, origin: origin)
+                    request.domain, with: request.values, replacesAll: false, expecting: request.expecting,
+                    origin: origin)
                 return outcome
             } catch {
                 // Another program changed the keys first.

@@ -92,7 +92,7 @@ struct OpenDomain {
     func edit(_ values: Difference, replacesAll: Bool = false) throws {
         try save {
             try backend.edit(
-                domain, values, replacesAll: replacesAll, expecting: nil, origin: Caller.origin())
+                domain, with: values, replacesAll: replacesAll, expecting: nil, origin: Caller.origin())
             return MadeEdit(values: values, replacesAll: replacesAll)
         }
     }
@@ -122,7 +122,7 @@ struct OpenDomain {
             let edit = try make(values)
             do throws(DefaultsError) {
                 try backend.edit(
-                    domain, edit.values, replacesAll: false, expecting: edit.expected, origin: Caller.origin())
+                    domain, with: edit.values, replacesAll: false, expecting: edit.expected, origin: Caller.origin())
                 return MadeEdit(values: edit.values)
             } catch {
                 guard error.code == .changed else { throw error }

@@ -61,7 +61,7 @@ struct Apply: ParsableCommand {
             changed.insert(domain)
             if dryRun { continue }
             try backend.edit(
-                domain, edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
+                domain, with: edit, replacesAll: false, expecting: nil, origin: Caller.origin(.profile(name)))
             backend.reportForcedKeys(edit.keys, of: domain)
         }
         if !dryRun, !changed.isEmpty, let warning = warning(about: opened.agent) {

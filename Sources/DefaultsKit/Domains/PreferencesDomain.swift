@@ -71,7 +71,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     public func set(_ values: [String: PropertyListValue?]) {
         do throws(DefaultsError) {
             try domain.checkWritable()
-            defaults.edit(domain, of: client, values)
+            defaults.edit(domain, of: client, with: values)
         } catch {
             ProblemHandler.report(DefaultsProblem(.edit, because: error))
         }

@@ -133,14 +133,14 @@ struct LayerTests {
             for user in users[1...] {
                 let domain = try Self.domain("a.b", user)
                 let error = #expect(throws: DefaultsError.self) {
-                    try backend.edit(domain, ["size": 9], replacesAll: false)
+                    try backend.edit(domain, with: ["size": 9], replacesAll: false)
                 }
                 #expect(error?.code == .readOnly)
                 #expect(error?.description.hasPrefix("\(domain) is read-only") == true)
                 try backend.synchronize(domain)
             }
             // The refused edits have changed nothing.
-            try backend.edit(Self.domain("a.b", .current), ["size": 9], replacesAll: false)
+            try backend.edit(Self.domain("a.b", .current), with: ["size": 9], replacesAll: false)
             try backend.synchronize(Self.domain("a.b", .current))
             #expect(try backend.snapshot(of: Self.domain("a.b", .managed)).values == ["size": "2"])
             #expect(try RawFile.read(place.managed + "/a.b.plist") == Array("{size = 2;}".utf8))

@@ -30,7 +30,7 @@ struct LifeTests {
             try agent.holdEdits()
             let connection = try agent.connect()
             for domain in ["a.b", "c.d"] {
-                try connection.edit(Domain(DomainName(domain)), ["key": "value"], replacesAll: false)
+                try connection.edit(Domain(DomainName(domain)), with: ["key": "value"], replacesAll: false)
             }
             #expect(!RawFile.exists(agent.place.path("a.b")))
             #expect(
@@ -69,7 +69,7 @@ struct LifeTests {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
             let client = try RawClient.greeted(agent.place.socket)
-            try agent.connect().edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["key": "value"], replacesAll: false)
             agent.signal(SIGTERM)
             let isEnding = eventually { !RawFile.exists(agent.place.socket) }
             #expect(isEnding)
@@ -111,7 +111,7 @@ struct LifeTests {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "key", "value")
             try agent.holdEdits()
-            try agent.connect().edit(Domain(DomainName("c.d")), ["one": 1, "two": 2], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("c.d")), with: ["one": 1, "two": 2], replacesAll: false)
             try RawFile.write("oops", to: agent.place.path("e.f"))
             let follower = try agent.follow()
             let isTold = try eventually { try agent.status()["errors"] != [] }
@@ -181,7 +181,7 @@ struct LifeTests {
             try agent.defaults("write", AgentSettings.domainName, "PublishDelai", "-int", "7")
             try agent.defaults("write", AgentSettings.domainName, "SaveLimit", "soon")
             // With the default delay, an edit is saved soon even if no client waits for it.
-            try agent.connect().edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["key": "value"], replacesAll: false)
             let isSaved = eventually { RawFile.exists(agent.place.path("a.b")) }
             #expect(isSaved)
             agent.terminate()
@@ -199,12 +199,12 @@ struct LifeTests {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
             let connection = try agent.connect()
-            try connection.edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            try connection.edit(Domain(DomainName("a.b")), with: ["key": "value"], replacesAll: false)
             #expect(try agent.status()["pending"] == [["domain": "a.b", "edits": 1]])
             try agent.defaults("delete", AgentSettings.domainName)
             try agent.synchronize()
             #expect(try agent.status()["pending"] == [])
-            try connection.edit(Domain(DomainName("c.d")), ["key": "value"], replacesAll: false)
+            try connection.edit(Domain(DomainName("c.d")), with: ["key": "value"], replacesAll: false)
             let isSaved = eventually { RawFile.exists(agent.place.path("c.d")) }
             #expect(isSaved)
         }

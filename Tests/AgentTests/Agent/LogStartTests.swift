@@ -18,7 +18,7 @@ struct LogStartTests {
             try agent.holdEdits()
             let connection = try agent.connect()
             for name in Self.names {
-                try connection.edit(Domain(DomainName(name)), ["k": "edited"], replacesAll: false)
+                try connection.edit(Domain(DomainName(name)), with: ["k": "edited"], replacesAll: false)
             }
             agent.kill()
             #expect(!RawFile.exists(place.path(Self.names[0])))

@@ -82,7 +82,7 @@ struct OpenFilesTests {
             try follower.expect(["a.b: k ->file (file)"]) {
                 try RawFile.replace(place.path("a.b"), with: Array("{k=file;}".utf8))
             }
-            try follower.connection.edit(Domain(DomainName("a.b")), ["k": "edit"], replacesAll: false)
+            try follower.connection.edit(Domain(DomainName("a.b")), with: ["k": "edit"], replacesAll: false)
             let failures = try follower.connection.barrier().failures
             #expect(failures == [])
             let text = String(decoding: try RawFile.read(place.path("a.b")), as: UTF8.self)

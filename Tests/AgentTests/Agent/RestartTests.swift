@@ -74,7 +74,7 @@ struct RestartTests {
             try first.holdEdits()
             let follower = try first.follow()
             let domain = try Domain(DomainName("a.b"))
-            try first.connect().edit(domain, ["key": "unsaved"], replacesAll: false)
+            try first.connect().edit(domain, with: ["key": "unsaved"], replacesAll: false)
             first.kill()
             #expect(access(place.path("a.b"), F_OK) != 0, "The edit must still be pending.")
 
@@ -95,7 +95,7 @@ struct RestartTests {
             let first = try AgentProcess(place)
             try first.holdEdits()
             let follower = try first.follow()
-            try first.connect().edit(Domain(DomainName("a.b")), ["key": "unsaved"], replacesAll: false)
+            try first.connect().edit(Domain(DomainName("a.b")), with: ["key": "unsaved"], replacesAll: false)
             first.kill()
 
             let other = AgentProcess.Place(preferences: place.runtime + "/other", runtime: place.runtime)
@@ -140,9 +140,13 @@ struct RestartTests {
         try AgentProcess.withAgent { agent in
             let connection = try agent.connect()
             let domain = try Domain(DomainName("a.b"))
-            for number in 0..<50 { try connection.edit(domain, ["n": .integer(Int64(number))], replacesAll: false) }
+            for number in 0..<50 {
+                try connection.edit(domain, with: ["n": .integer(Int64(number))], replacesAll: false)
+            }
             let follower = try agent.follow(.snapshot)
-            for number in 50..<100 { try connection.edit(domain, ["n": .integer(Int64(number))], replacesAll: false) }
+            for number in 50..<100 {
+                try connection.edit(domain, with: ["n": .integer(Int64(number))], replacesAll: false)
+            }
             let events = try follower.events()
             guard case .initial(let snapshot)? = events.first else {
                 Issue.record("The values must come first: \(events)")

@@ -23,7 +23,7 @@ struct ServiceManagerTests {
             let lock = try DirectoryLock(directory, timeout: 1_000)
             let address = try AgentAddress(option: place.socket, for: directory, environment: Environment([:]))
             let connection = try #require(try AgentConnection.open(address, for: directory))
-            try connection.edit(Domain(try DomainName("a.b")), ["key": 1], replacesAll: false)
+            try connection.edit(Domain(try DomainName("a.b")), with: ["key": 1], replacesAll: false)
             ready.fillQueue()
             agent.signal(signal)
             // The notification precedes the end of the server.

@@ -24,7 +24,7 @@ struct SlowReadingTests {
             try Self.writeLargeFile(agent.place)
             let connection = try agent.connect()
             for number in 1...3 {
-                try connection.edit(Domain(DomainName("a.b")), ["n": .integer(Int64(number))], replacesAll: false)
+                try connection.edit(Domain(DomainName("a.b")), with: ["n": .integer(Int64(number))], replacesAll: false)
                 let isSaved = eventually {
                     let bytes = try? RawFile.read(agent.place.path("a.b"))
                     return bytes.flatMap { try? PropertyListValue(parsing: $0) } == ["n": .integer(Int64(number))]

@@ -21,7 +21,7 @@ struct SnapshotTests {
         }
         try AgentProcess.withAgent(prepare: prepare) { agent in
             let connection = try agent.connect()
-            try connection.edit(host, ["k": "v"], replacesAll: false)
+            try connection.edit(host, with: ["k": "v"], replacesAll: false)
             try connection.synchronize(host)
             let system = SystemDirectories(anyUser: [agent.place.system], managed: nil)
             let own = EmbeddedStore(PreferencesDirectory(path: agent.place.preferences), system: system)
@@ -36,7 +36,7 @@ struct SnapshotTests {
                 #expect(snapshots.map(\.values) == expected.map(\.values))
                 #expect(snapshots.map(\.damage) == expected.map(\.damage))
                 // Events of a finished stream must not be mixed into later answers.
-                try connection.edit(host, ["k": "v"], replacesAll: true)
+                try connection.edit(host, with: ["k": "v"], replacesAll: true)
                 #expect(try connection.snapshot(of: host).values == ["k": "v"])
             }
         }

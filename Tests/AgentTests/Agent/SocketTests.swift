@@ -126,7 +126,7 @@ struct SocketTests {
     func unreadAnswers() throws {
         try AgentProcess.withAgent { agent in
             let text = String(repeating: "x", count: 1 << 20)
-            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(text)], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["large": .string(text)], replacesAll: false)
             let client = try RawClient.greeted(agent.place.socket)
             // Sent in one piece: a socket accepts only a few small ones before it blocks.
             let requests = try (0..<400).flatMap { number in

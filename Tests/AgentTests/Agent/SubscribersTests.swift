@@ -101,7 +101,7 @@ struct SubscribersTests {
             let last = try Subscriber(agent, .latest)
             for round in 1...20 as ClosedRange<Int64> {
                 let domain = try Domain(DomainName(Self.small))
-                try editor.edit(domain, ["a": .integer(round), "b": .integer(-round)], replacesAll: false)
+                try editor.edit(domain, with: ["a": .integer(round), "b": .integer(-round)], replacesAll: false)
             }
             try all.read { $0.records == 20 }
             try first.read { $0.records == 20 }
@@ -126,7 +126,7 @@ struct SubscribersTests {
             for round in 1...8 as ClosedRange<Int64> {
                 // So large that a socket can't hold one completely.
                 let blob = PropertyListValue.data([UInt8](repeating: UInt8(round), count: 2 * Self.size))
-                try editor.edit(domain, ["n": .integer(round), "blob": blob], replacesAll: false)
+                try editor.edit(domain, with: ["n": .integer(round), "blob": blob], replacesAll: false)
                 try ahead.read { $0.round(Self.large) == .integer(round) }
             }
             try behind.read { $0.round(Self.large) == 8 }
@@ -209,9 +209,9 @@ struct SubscribersTests {
                 for step in 1...10 {
                     let blob = PropertyListValue.string(String(repeating: "x", count: Self.size) + "\(round) \(step)")
                     try editor.edit(
-                        Domain(DomainName(Self.large)), ["n": .integer(round), "blob": blob], replacesAll: false)
+                        Domain(DomainName(Self.large)), with: ["n": .integer(round), "blob": blob], replacesAll: false)
                 }
-                try editor.edit(Domain(DomainName(Self.small)), ["n": .integer(round)], replacesAll: false)
+                try editor.edit(Domain(DomainName(Self.small)), with: ["n": .integer(round)], replacesAll: false)
             }
             let others = try (0..<990).map { _ in try Subscriber(agent, .everything, domain: Self.small) }
             let eager = try Subscriber(agent, .everything)

@@ -63,7 +63,7 @@ struct CommandFindTests {
             try agent.holdEdits()
             let connection = try agent.connect()
             let domain = try Domain(DomainName("a.b"))
-            try connection.edit(domain, ["k": "hidden"], replacesAll: false)
+            try connection.edit(domain, with: ["k": "hidden"], replacesAll: false)
             #expect(
                 try agent.defaults("find", "hidden").output == "Found 1 keys in domain 'a.b': {\n    k = hidden;\n}\n")
             #expect(!RawFile.exists(agent.place.path("a.b")))

@@ -122,7 +122,7 @@ struct CommandLocationTests {
         try AgentProcess.withAgent { agent in
             let (link, other) = (agent.place.root + "/link.plist", agent.place.root + "/other.plist")
             try agent.holdEdits()
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": "v"], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["k": "v"], replacesAll: false)
             try agent.defaults("write", "a.b", "l", "w")
             #expect(symlink(agent.place.path("a.b"), link) == 0)
             #expect(try agent.defaults("write", link, "m", "x").status == 0)

@@ -136,7 +136,7 @@ struct DoctorObstacleTests {
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": "v"], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["k": "v"], replacesAll: false)
             let waiting = try DoctorReport(DoctorReport.environment(agent.place))
             #expect(waiting.status == 0 && waiting.severity("edits-pending") == "note", "\(waiting.text)")
             #expect(waiting.message("edits-pending").hasPrefix("a.b: 1 edit "))

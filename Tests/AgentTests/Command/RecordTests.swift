@@ -122,12 +122,12 @@ struct RecordTests {
         let script = try AgentProcess.withAgent { agent in
             let connection = try agent.connect()
             for (domain, values) in before {
-                try connection.edit(domain, values.mapValues { $0 }, replacesAll: true)
+                try connection.edit(domain, with: values.mapValues { $0 }, replacesAll: true)
             }
             let recording = try agent.start("record", "--commands")
             #expect(try eventually { try agent.status()["subscribers"] != [] })
             for (domain, values) in after {
-                try connection.edit(domain, values.mapValues { $0 }, replacesAll: true)
+                try connection.edit(domain, with: values.mapValues { $0 }, replacesAll: true)
             }
             try agent.synchronize()
             recording.signal(SIGINT)
@@ -139,7 +139,7 @@ struct RecordTests {
             try AgentProcess.withAgent { agent in
                 let connection = try agent.connect()
                 for (domain, values) in before where isOccupied {
-                    try connection.edit(domain, values.mapValues { $0 }, replacesAll: true)
+                    try connection.edit(domain, with: values.mapValues { $0 }, replacesAll: true)
                 }
                 let path = agent.place.root + "/script"
                 try RawFile.write(script, to: path)

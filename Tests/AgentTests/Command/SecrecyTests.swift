@@ -151,7 +151,7 @@ struct SecrecyTests {
             try agent.defaults("write", "a.b", "k", secret)
             // Values that are overruled, merged and displaced.
             try agent.holdEdits()
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(secret + "2")], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["k": .string(secret + "2")], replacesAll: false)
             try RawFile.replace(place.path("a.b"), with: Array("{ k = \(secret)3; m = \(secret)4; }".utf8))
             try agent.synchronize()
             // Damaged files that are backed up and replaced, and a domain that can't be saved.
@@ -243,7 +243,7 @@ struct SecrecyTests {
         // Differs from the secret that other tests pass to commands.
         let secret = "Ys3cr3tY"
         try AgentProcess.withAgent { agent in
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(secret)], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["k": .string(secret)], replacesAll: false)
             let look = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' > $ROOT/arguments"
             let environment = agent.place.environment.merging(["ROOT": agent.place.root, "EDITOR": look + "; :"]) { $1 }
             let epoch = try agent.connect().welcome.cursor.epoch

@@ -54,7 +54,7 @@ struct TailExecTests {
     @Test("A command's environment holds nothing of another change, and no list that splits a key")
     func stale() throws {
         try AgentProcess.withAgent { agent in
-            try agent.connect().edit(Domain(DomainName("a.b")), ["a\nb": "v"], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["a\nb": "v"], replacesAll: false)
             try RawFile.write("{k = w;}", to: agent.place.path("c.d"))
             try agent.synchronize()
             let names = ["HOST", "KEYS", "VALUE", "SOURCE_PID", "SOURCE_EXECUTABLE", "OTHER"]
@@ -77,9 +77,10 @@ struct TailExecTests {
             try agent.defaults("delete", "a.b", "k")
             try agent.defaults("write", "a.b", "{one = 1; two = 2;}")
             let client = try agent.connect()
-            try client.edit(Domain(DomainName("a.b")), ["one": "n\0l"], replacesAll: false)
+            try client.edit(Domain(DomainName("a.b")), with: ["one": "n\0l"], replacesAll: false)
             try client.edit(
-                Domain(DomainName("a.b")), ["one": .string(String(repeating: "x", count: 70_000))], replacesAll: false)
+                Domain(DomainName("a.b")), with: ["one": .string(String(repeating: "x", count: 70_000))],
+                replacesAll: false)
             let outcome = try Self.past(agent, "echo \"${DEFAULTS_VALUE-unset}\"", "-n", "8")
             #expect(outcome.errors == "")
             #expect(outcome.output == "two  words\n5\n(\n    1,\n    \"b c\"\n)\n<0a>\nunset\nunset\nunset\nunset\n")
@@ -145,7 +146,7 @@ struct TailExecTests {
     func largeInput(_ command: String) throws {
         try AgentProcess.withAgent { agent in
             let large = String(repeating: "x", count: 1 << 20)
-            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(large)], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["large": .string(large)], replacesAll: false)
             try agent.defaults("write", "a.b", "small", "1")
             let outcome = try Self.past(agent, "\(command); echo $DEFAULTS_KEYS", "-n", "2")
             #expect(outcome.status == 0 && outcome.errors == "" && outcome.output == "large\nsmall\n")
@@ -156,7 +157,7 @@ struct TailExecTests {
     func largeOutput() throws {
         try AgentProcess.withAgent { agent in
             let large = String(repeating: "x", count: 1 << 20)
-            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(large)], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["large": .string(large)], replacesAll: false)
             let outcome = try Self.past(agent, "wc -c", "-n", "1")
             let count = Int(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines))
             #expect(try #require(count) > 1 << 20)

@@ -81,7 +81,7 @@ struct TailTests {
             let long = String(repeating: "é", count: 300)
             let data = PropertyListValue.data(Array(repeating: 0, count: 999))
             for value in [.string("\(long)1\(long)"), .string("\(long)2\(long)"), data] {
-                try client.edit(domain, ["k": value], replacesAll: false)
+                try client.edit(domain, with: ["k": value], replacesAll: false)
             }
             let lines = try Self.past(agent).output.split(separator: "\n")
             try #require(lines.count == 3)
@@ -243,7 +243,7 @@ struct TailTests {
             let connection = try agent.connect()
             for (name, size) in [("a.a", 1), ("b.b", 200_000), ("c.c", 1), ("d.d", 1)] {
                 let value = PropertyListValue.string(String(repeating: "x", count: size))
-                try connection.edit(Domain(DomainName(name)), ["key": value], replacesAll: false)
+                try connection.edit(Domain(DomainName(name)), with: ["key": value], replacesAll: false)
             }
             let objects = try agent.start("tail", "--json", "--initial").objects(upTo: "bookmark")
             #expect(Self.texts(objects, "type") == ["ready", "change", "change", "change", "change", "bookmark"])

@@ -402,7 +402,7 @@ struct VerbTests {
             let connection = try agent.connect()
             _ = try connection.subscribe(
                 .now, filter: SubscriptionFilter(domains: [GlobPattern("a.*")]), mode: .everything)
-            try connection.edit(Domain(DomainName("a.edited")), ["k": 1], replacesAll: false)
+            try connection.edit(Domain(DomainName("a.edited")), with: ["k": 1], replacesAll: false)
             try RawFile.replace(agent.place.path("a.file"), with: "{k = v;}".utf8)
             #expect(try agent.defaults("sync").status == 0)
             #expect(RawFile.exists(agent.place.path("a.edited")))
@@ -418,7 +418,7 @@ struct VerbTests {
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             try RawFile.makeDirectory(agent.place.path("a.b"))
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": 1], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), with: ["k": 1], replacesAll: false)
             let outcome = try agent.defaults("sync", "a.b")
             #expect(outcome.status == 74 && outcome.output == "")
             #expect(outcome.errors.hasPrefix("defaults: ") && outcome.errors.contains(agent.place.path("a.b")))

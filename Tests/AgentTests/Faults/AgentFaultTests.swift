@@ -85,7 +85,7 @@ struct AgentFaultTests {
     }
 
     func make(_ edit: Difference, replacesAll: Bool = false, _ agent: AgentProcess) throws {
-        try agent.connect().edit(Domain(try DomainName(Self.domain)), edit, replacesAll: replacesAll)
+        try agent.connect().edit(Domain(try DomainName(Self.domain)), with: edit, replacesAll: replacesAll)
     }
 
     /// Makes the edit and returns once it is saved.
@@ -308,7 +308,7 @@ struct AgentFaultTests {
             let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
             for number in 0..<10 as Range<Int64> {
                 try connection.edit(
-                    domain, ["number": .integer(number)], replacesAll: false,
+                    domain, with: ["number": .integer(number)], replacesAll: false,
                     expecting: ["number": number == 0 ? nil : .integer(number - 1)])
             }
             fault.end()
@@ -416,7 +416,7 @@ struct AgentFaultTests {
         defer { tracing.end() }
         let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
         for number in 0..<30 as Range<Int64> {
-            try connection.edit(domain, ["number": .integer(number)], replacesAll: false)
+            try connection.edit(domain, with: ["number": .integer(number)], replacesAll: false)
             #expect(try connection.barrier([domain]).failures == [])
         }
         #expect(try agent.status()["errors"] != [])

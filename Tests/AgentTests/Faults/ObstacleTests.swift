@@ -63,7 +63,7 @@ struct ObstacleTests {
             let outcome = try agent.defaults("write", Self.domain, "large", large)
             #expect(outcome.status == 65 && outcome.errors.contains("Can't save \"large\"."), "\(outcome)")
             for key in ["a", "b"] {
-                try agent.connect().edit(Domain(DomainName(Self.domain)), [key: 1], replacesAll: false)
+                try agent.connect().edit(Domain(DomainName(Self.domain)), with: [key: 1], replacesAll: false)
                 #expect(try agent.defaults("sync", Self.domain).status == 74)
             }
             let path = place.path(Self.domain)

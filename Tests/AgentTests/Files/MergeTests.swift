@@ -31,7 +31,7 @@ struct MergeTests {
     }
 
     private func edit(_ agent: AgentProcess, _ values: Difference) throws {
-        try agent.connect().edit(Domain(DomainName("a.b")), values, replacesAll: false)
+        try agent.connect().edit(Domain(DomainName("a.b")), with: values, replacesAll: false)
     }
 
     /// Rewrites the file in place with Python's plistlib.
@@ -78,7 +78,7 @@ struct MergeTests {
             let domain = try Domain(DomainName("a.b"))
             for round in 0..<100 as Range<Int64> {
                 for number in [2 * round, 2 * round + 1] {
-                    try editor.edit(domain, ["n": .integer(number)], replacesAll: false)
+                    try editor.edit(domain, with: ["n": .integer(number)], replacesAll: false)
                     // The value is in the file before its save has finished, and the next edit follows immediately.
                     let deadline = ContinuousClock.now + .seconds(10)
                     while (try? fileValues(agent)["n"]) != .integer(number) {
@@ -241,7 +241,7 @@ struct MergeTests {
             let connection = try agent.connect()
             let domain = try Domain(DomainName("a.b"))
             for number in 0..<200 {
-                try connection.edit(domain, ["ours\(number)": .integer(Int64(number))], replacesAll: false)
+                try connection.edit(domain, with: ["ours\(number)": .integer(Int64(number))], replacesAll: false)
             }
             try writer.remainder()
             var replayed: DomainValues = [:]

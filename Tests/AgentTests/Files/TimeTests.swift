@@ -75,7 +75,7 @@ struct TimeTests {
             let first = try AgentProcess(place, launcher: clock.launcher)
             try write(first, "theirs", "file")
             try first.holdEdits()
-            try first.connect().edit(Domain(DomainName("a.b")), ["ours": "edit"], replacesAll: false)
+            try first.connect().edit(Domain(DomainName("a.b")), with: ["ours": "edit"], replacesAll: false)
             #expect(try fileValues(first) == ["theirs": "file"])
             first.kill()
             try clock.set(step)

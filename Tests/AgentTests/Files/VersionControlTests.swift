@@ -128,7 +128,7 @@ private final class ManagedPreferences {
             hasUnsavedEdits = true
         default:
             try agent?.connect().edit(
-                Domain(DomainName(domain)), [key: .string(value)], replacesAll: false)
+                Domain(DomainName(domain)), with: [key: .string(value)], replacesAll: false)
             hasUnsavedEdits = true
         }
         steps.append("app sets \(domain) \(key) to \(value)")

@@ -159,9 +159,9 @@ struct HistoryExclusionTests {
             try agent.synchronize()
             let connection = try agent.connect()
             let domain = try Domain(DomainName("a.b"))
-            try connection.edit(domain, ["user": "ada"], replacesAll: false)
+            try connection.edit(domain, with: ["user": "ada"], replacesAll: false)
             #expect(!RawFile.exists(place.path("a.b")))
-            try connection.edit(domain, ["password": "hunter2", "user": "grace"], replacesAll: false)
+            try connection.edit(domain, with: ["password": "hunter2", "user": "grace"], replacesAll: false)
             agent.signal(SIGKILL)
             #expect(
                 try PropertyListValue(parsing: RawFile.read(place.path("a.b")))
@@ -185,7 +185,7 @@ struct HistoryExclusionTests {
                 ("a.b", ["password": "hunter2", "user": "ada"]), ("c.d", ["key": "value"]),
             ]
             for (name, values) in edits {
-                try connection.edit(Domain(DomainName(name)), values, replacesAll: false)
+                try connection.edit(Domain(DomainName(name)), with: values, replacesAll: false)
             }
             agent.signal(signal)
             _ = agent.status(within: 60)

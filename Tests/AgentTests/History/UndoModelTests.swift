@@ -115,7 +115,7 @@ struct UndoModelTests {
                     }
                     model.edit(edits)
                     let values = edits.mapValues { $0.map { PropertyListValue.integer(Int64($0)) } }
-                    try connection.edit(domain, values, replacesAll: false)
+                    try connection.edit(domain, with: values, replacesAll: false)
                 case 5:
                     // A foreign writer changes a key.
                     _ = try connection.barrier()
@@ -197,7 +197,7 @@ struct UndoModelTests {
                         let value = random.oneIn(4) ? nil : PropertyListValue.integer(Int64(random.below(3)))
                         edits["key\(random.below(3))"] = .some(value)
                     }
-                    try connection.edit(domain, edits, replacesAll: false)
+                    try connection.edit(domain, with: edits, replacesAll: false)
                 case 4..<8:
                     let most = 1 + random.below(3)
                     var made = try plan(random.oneIn(2) ? .undos : .changes) { _, count in count < most }
@@ -240,7 +240,7 @@ struct UndoModelTests {
                 if random.below(4) > 0 {
                     let (key, value) = ("key\(random.below(4))", PropertyListValue.integer(Int64(step)))
                     values[key] = value
-                    try connection.edit(domain, [key: value], replacesAll: false)
+                    try connection.edit(domain, with: [key: value], replacesAll: false)
                     if step % 20 == 0 { _ = try connection.barrier() }
                     continue
                 }
@@ -256,7 +256,7 @@ struct UndoModelTests {
             // Thinning happens after a save, on a thread of its own.
             let archive = String(try place.log().dropLast(4)) + ".archive"
             let isThin = try eventually {
-                try connection.edit(domain, ["last": .integer(Int64(random.below(1_000)))], replacesAll: false)
+                try connection.edit(domain, with: ["last": .integer(Int64(random.below(1_000)))], replacesAll: false)
                 _ = try connection.barrier()
                 return try RawFile.read(archive).count < 8_192
             }

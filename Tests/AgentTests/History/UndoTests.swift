@@ -148,7 +148,7 @@ struct UndoTests {
             let connection = try agent.connect()
             let domain = Domain(try DomainName("org.a"))
             for values in [["key": 1, "other": 1], ["key": 2, "other": 2], ["key": 1], ["other": 3]] as [DomainValues] {
-                try connection.edit(domain, values.mapValues(Optional.some), replacesAll: false)
+                try connection.edit(domain, with: values.mapValues(Optional.some), replacesAll: false)
             }
             #expect(try agent.defaults("undo", "--last", "3").output == "org.a other  3 → 1\n")
             // Number 2 isn't undone again.
@@ -169,12 +169,14 @@ struct UndoTests {
         try AgentProcess.withAgent { agent in
             let (connection, domain) = (try agent.connect(), Domain(try DomainName("org.a")))
             for values in [["a": 1, "b": 1], ["a": 2], ["b": 2]] as [DomainValues] {
-                try connection.edit(domain, values.mapValues(Optional.some), replacesAll: false)
+                try connection.edit(domain, with: values.mapValues(Optional.some), replacesAll: false)
             }
             var plan = try UndoPlan(connection)
             for _ in 0..<3 { try plan.take(#require(try plan.next())) }
             #expect(plan.outcomes.first?.changes.count == 2)
-            for value in [5, 1] as [Int64] { try connection.edit(domain, ["b": .integer(value)], replacesAll: false) }
+            for value in [5, 1] as [Int64] {
+                try connection.edit(domain, with: ["b": .integer(value)], replacesAll: false)
+            }
             let outcome = try plan.commit(domain)
             #expect(outcome.changes == [KeyChange(key: "a", old: 2, new: nil)])
             #expect(outcome.kept.mapValues { $0?.revision } == ["b": 5])
@@ -190,7 +192,7 @@ struct UndoTests {
             ]
             let first = try AgentProcess(place)
             let domain = Domain(try DomainName("org.a"))
-            try first.connect().edit(domain, values.mapValues(Optional.some), replacesAll: false)
+            try first.connect().edit(domain, with: values.mapValues(Optional.some), replacesAll: false)
             try first.synchronize()
             first.terminate()
             let second = try AgentProcess(place)
@@ -221,7 +223,7 @@ struct UndoTests {
             try write(agent, "org.a", "user", "ada")
             let connection = try agent.connect()
             let domain = Domain(try DomainName("org.a"))
-            try connection.edit(domain, ["password": "new", "user": "grace"], replacesAll: false)
+            try connection.edit(domain, with: ["password": "new", "user": "grace"], replacesAll: false)
             let log = try agent.defaults("log", "org.a", "-n", "1").output
             #expect(log.contains("user  \"ada\" → \"grace\"") && log.contains("keys excluded from the history changed"))
             let past = try agent.defaults("read", "org.a", "--at", "0s")
@@ -291,12 +293,12 @@ struct UndoTests {
     func thinned() throws {
         try withShortLog(["HistoryBytes": 2_048, "HistoryDays": 0, "HistoryChanges": 3]) { agent, archive in
             let (connection, domain) = (try agent.connect(), Domain(try DomainName("org.a")))
-            try connection.edit(domain, ["rare": 1, "busy": 0], replacesAll: false)
+            try connection.edit(domain, with: ["rare": 1, "busy": 0], replacesAll: false)
             var number: Int64 = 0
             // The archive is written and thinned after a save, on a thread of its own.
             let isThinned = try eventually {
                 number += 1
-                try connection.edit(domain, ["busy": .integer(number)], replacesAll: false)
+                try connection.edit(domain, with: ["busy": .integer(number)], replacesAll: false)
                 _ = try connection.barrier()
                 let file = try HistoryFile(reading: archive)
                 return file?.thinned.keys(in: domain, after: 2, among: []) == ["busy"]

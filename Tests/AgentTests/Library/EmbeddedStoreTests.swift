@@ -51,7 +51,7 @@ struct EmbeddedStoreTests {
             let store = EmbeddedStore(PreferencesDirectory(path: place.preferences), system: .none)
             let managed = Domain(try DomainName("a.b"), user: .managed)
             let error = #expect(throws: DefaultsError.self) {
-                try store.edit(managed, ["k": 1], replacesAll: false, expecting: expected)
+                try store.edit(managed, with: ["k": 1], replacesAll: false, expecting: expected)
             }
             #expect(error?.code == .readOnly)
         }

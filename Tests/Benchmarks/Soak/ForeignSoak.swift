@@ -110,7 +110,7 @@ struct ForeignSoak {
     private func set(
         _ key: String, to value: PropertyListValue?, _ editor: AgentConnection, _ domain: Domain
     ) throws {
-        try editor.edit(domain, [key: value, Atomicity.twin(of: key): value], replacesAll: false)
+        try editor.edit(domain, with: [key: value, Atomicity.twin(of: key): value], replacesAll: false)
     }
 
     private func check(

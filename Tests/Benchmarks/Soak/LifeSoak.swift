@@ -175,7 +175,7 @@ struct LifeSoak {
     private func undo(_ number: Int64, _ editor: AgentConnection) throws {
         let domain = Domain(try DomainName(Self.past))
         let before = try editor.snapshot(of: domain).values["key"]
-        try editor.edit(domain, ["key": .integer(number)], replacesAll: false)
+        try editor.edit(domain, with: ["key": .integer(number)], replacesAll: false)
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(Self.past)], keys: [GlobPattern.exactly("key")])
         for (subject, value) in [(UndoSearch.Subject.changes, before), (.undos, .integer(number))] {
             var plan = try UndoPlan(editor, of: filter, finding: subject)
@@ -201,7 +201,7 @@ struct LifeSoak {
             return try finishOnFullDisk(number, &values, client, &result)
         }
         let editor = try place.connect()
-        try editor.edit(Domain(try DomainName(Self.past)), ["last": .integer(number)], replacesAll: false)
+        try editor.edit(Domain(try DomainName(Self.past)), with: ["last": .integer(number)], replacesAll: false)
         values[Self.past]?["last"] = .integer(number)
         result.own += 1
         result.ends += 1

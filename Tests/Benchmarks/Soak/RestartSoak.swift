@@ -55,7 +55,7 @@ struct RestartSoak {
     }
 
     private func set(_ key: String, to number: Int64, _ editor: AgentConnection, _ domain: Domain) throws {
-        try editor.edit(domain, [key: .integer(number)], replacesAll: false)
+        try editor.edit(domain, with: [key: .integer(number)], replacesAll: false)
         if let failure = try editor.barrier([domain]).failures.first { throw failure }
     }
 
