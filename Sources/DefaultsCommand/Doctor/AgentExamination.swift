@@ -8,7 +8,7 @@ import PropertyList
 struct AgentExamination {
     /// The outcome of asking the agent for its status.
     enum Answer {
-        case status(DomainValues)
+        case status(AgentStatus)
         /// An agent, or another program, is there but can't be used.
         case failure(DefaultsError)
         case none
@@ -35,7 +35,7 @@ struct AgentExamination {
                 return
             }
             let status = try agent.status()
-            (answer, system) = (.status(status), agent.system)
+            (answer, system) = (.status(AgentStatus(Fields(status))), agent.system)
             process = (try? Fields(status).integer("pid")).flatMap(Int32.init(exactly:)).flatMap(RunningAgent.init)
         } catch {
             (answer, system, process) = (.failure(error), usual, nil)
@@ -44,8 +44,7 @@ struct AgentExamination {
 
     /// The status; `nil` if no agent answered.
     var status: AgentStatus? {
-        guard case .status(let values) = answer else { return nil }
-        return AgentStatus(Fields(values))
+        if case .status(let status) = answer { status } else { nil }
     }
 
     /// The process IDs that are this agent's, as far as they are known.
@@ -58,86 +57,77 @@ struct AgentExamination {
     ///   - address: The address at which clients look for it.
     ///   - start: The command that starts an agent.
     /// - Returns: The problems.
-    func findings(_ directory: PreferencesDirectory, _ address: AgentAddress, start: String) -> [Finding] {
+    @FindingList
+    func findings(serving directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
         switch answer {
-        case .status(let values):
-            let status = AgentStatus(Fields(values))
-            return status.findings(process) + detour(status, address)
-        case .failure(let error):
-            return [
+        case .status(let status):
+            status.findings(of: process)
+            // The agent may listen on another socket, and be found through its claim on the directory.
+            if let path = status.socketPath, path != address.socketPath, holder?.socketPath == path {
                 Finding(
-                    .problem, id: error.isTimeout ? "agent-silent" : "agent-unusable", error,
-                    remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
-            ]
-        case .none: return absence(directory, at: address, start: start)
+                    .note, id: "agent-at-other-socket",
+                    message: "The agent listens on \(path), not on \(address.socketPath). It was found through its "
+                        + "claim.",
+                    remedy: "No action is needed. The agent was probably started with another XDG_RUNTIME_DIR.",
+                    path: path)
+            }
+        case .failure(let error):
+            Finding(
+                .problem, id: error.isTimeout ? "agent-silent" : "agent-unusable", error: error,
+                remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
+        case .none:
+            absence(from: directory, at: address, start: start)
+            leftovers(in: directory, at: address.socketPath, start: start)
         }
     }
 
-    /// Returns a note if the agent listens on another socket, and was found through its claim on the directory.
-    private func detour(_ status: AgentStatus, _ address: AgentAddress) -> [Finding] {
-        guard let path = status.socketPath, path != address.socketPath, holder?.socketPath == path else { return [] }
-        return [
-            Finding(
-                .note, id: "agent-at-other-socket",
-                "The agent listens on \(path), not on \(address.socketPath). It was found through its claim.",
-                remedy: "No action is needed. The agent was probably started with another XDG_RUNTIME_DIR.", path: path)
-        ]
-    }
-
-    private func absence(_ directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
-        let path = address.socketPath
-        var findings: [Finding] = []
+    @FindingList
+    private func absence(from directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
         if let obstacle = address.obstacle, address.problem == nil {
-            findings.add(
-                .problem, id: "socket-unusable", obstacle,
+            Finding(
+                .problem, id: "socket-unusable", error: obstacle,
                 remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath)
         }
         if let holder {
-            findings.add(
+            Finding(
                 .warning, id: "agent-unreachable",
-                "An agent (\(holder.description)) serves \(directory.path), but its socket \(holder.socketPath) "
-                    + "can't be reached from here.",
+                message: "An agent (\(holder.description)) serves \(directory.path), but its socket "
+                    + "\(holder.socketPath) can't be reached from here.",
                 remedy: holder.stopping, path: holder.socketPath)
         } else {
-            findings.append(
-                address.isExplicit
-                    ? Finding(
-                        .problem, id: "agent-missing",
-                        "No agent serves \(directory.path). Commands fail, because they must use the socket \(path).",
-                        remedy: "To start an agent, run `\(start)`. To work without one, omit --socket and "
-                            + "DEFAULTSD_SOCKET.", path: directory.path)
-                    : Finding(
-                        .note, id: "agent-missing",
-                        "No agent serves \(directory.path). Programs work on its files directly, and see each other's "
-                            + "changes up to a second later.",
-                        remedy: "To start an agent, run `\(start)`.", path: directory.path))
+            Finding(
+                address.isExplicit ? .problem : .note, id: "agent-missing",
+                message: "No agent serves \(directory.path). "
+                    + (address.isExplicit
+                        ? "Commands fail, because they must use the socket \(address.socketPath)."
+                        : "Programs work on its files directly, and see each other's changes up to a second later."),
+                remedy: "To start an agent, run `\(start)`."
+                    + (address.isExplicit ? " To work without one, omit --socket and DEFAULTSD_SOCKET." : ""),
+                path: directory.path)
         }
-        findings += leftovers(directory, at: path, start: start)
-        return findings
     }
 
     /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
-    private func leftovers(_ directory: PreferencesDirectory, at path: String, start: String) -> [Finding] {
-        var findings: [Finding] = []
+    @FindingList
+    private func leftovers(in directory: PreferencesDirectory, at path: String, start: String) -> [Finding] {
         let remedy = "No action is needed: the next agent replaces it. To start one, run `\(start)`."
         if let status = try? FileStatus(at: path, followsLinks: false) {
-            findings.append(
-                status.isSocket
-                    ? Finding(
-                        .note, id: "socket-stale",
-                        "No program is listening on the socket \(path), which was left by an agent that was killed.",
-                        remedy: remedy, path: path)
-                    : Finding(
-                        .problem, id: "socket-unusable", "\(path) exists and is not a socket, so no agent can start.",
-                        remedy: "Move it, or choose another socket with --socket.", path: path))
+            status.isSocket
+                ? Finding(
+                    .note, id: "socket-stale",
+                    message: "No program is listening on the socket \(path), which was left by an agent that was "
+                        + "killed.", remedy: remedy, path: path)
+                : Finding(
+                    .problem, id: "socket-unusable",
+                    message: "\(path) exists and is not a socket, so no agent can start.",
+                    remedy: "Move it, or choose another socket with --socket.", path: path)
         }
         if AgentClaim.isAbandoned(in: directory) {
             let path = "\(directory.path)/\(AgentClaim.fileName)"
-            findings.add(
+            Finding(
                 .note, id: "claim-stale",
-                "No agent holds the claim \(path), which was left by an agent that was killed.", remedy: remedy,
-                path: path)
+                message: "No agent holds the claim \(path), which was left by an agent that was killed.",
+                remedy: remedy, path: path)
         }
-        return findings
     }
 }

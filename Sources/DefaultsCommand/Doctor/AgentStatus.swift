@@ -56,38 +56,38 @@ struct AgentStatus {
     }
 
     /// Returns the problems of the agent itself, given its process if that is visible.
-    func findings(_ process: RunningAgent?) -> [Finding] { age(process) + watching + domains }
+    func findings(of process: RunningAgent?) -> [Finding] { age(of: process) + watching + domains }
 
     // MARK: The process
 
-    private func age(_ process: RunningAgent?) -> [Finding] {
+    @FindingList
+    private func age(of process: RunningAgent?) -> [Finding] {
         let name = pid.map { "The agent (pid \($0))" } ?? "The agent"
-        var findings: [Finding] = []
         let remedy = restart(process)
         if let process, process.isReplaced {
             let isThere = access(process.program, X_OK) == 0
-            findings.add(
+            Finding(
                 .warning, id: "agent-replaced",
-                "\(name) runs a program whose file, \(process.program), has since been "
+                message: "\(name) runs a program whose file, \(process.program), has since been "
                     + (isThere ? "replaced." : "deleted."),
                 remedy: isThere ? remedy : "Install defaultsd again, or stop the agent: run `kill \(process.pid)`.",
                 path: process.program)
         }
         if version != Version.current {
-            findings.add(
+            Finding(
                 .warning, id: "agent-version",
-                version.map { "\(name) is version \($0); this command is version \(Version.current)." }
+                message: version.map { "\(name) is version \($0); this command is version \(Version.current)." }
                     ?? "\(name) doesn't report its version; this command is version \(Version.current).",
                 remedy: remedy, path: program)
         }
         if let process, case .tail(let parent) = process.origin {
-            findings.add(
+            Finding(
                 .note, id: "agent-private",
-                "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
+                message:
+                    "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
                     + "clients have ended.",
                 remedy: "For an agent that keeps running, run `defaultsd`; it takes over.")
         }
-        return findings
     }
 
     private func restart(_ process: RunningAgent?) -> String {
@@ -101,16 +101,16 @@ struct AgentStatus {
 
     // MARK: Watching
 
+    @FindingList
     private var watching: [Finding] {
-        var findings: [Finding] = []
         if let mode, !usesInotify {
             let directory = (try? fields.string("directory")) ?? "?"
             let isIntended = ["requested", "fileSystem"].contains(try? watch.string("reason"))
             let isWaiting = kind == "waiting"
-            findings.add(
+            Finding(
                 isWaiting ? .problem : isIntended ? .note : .warning,
                 id: isWaiting ? "watching-nothing" : "watching-by-polling",
-                "The agent isn't using inotify to watch \(directory): \(mode).",
+                message: "The agent isn't using inotify to watch \(directory): \(mode).",
                 remedy: isWaiting
                     ? "Create the directory, or name another one with --directory."
                     : isIntended
@@ -121,13 +121,12 @@ struct AgentStatus {
                 path: directory)
         }
         if overflows > 0 {
-            findings.add(
+            Finding(
                 .note, id: "inotify-overflow",
-                "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
+                message: "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
                     + "agent started. The agent then checked every file, so nothing was missed.",
                 remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl.")
         }
-        return findings
     }
 
     // MARK: Domains
@@ -145,20 +144,21 @@ struct AgentStatus {
             failing.insert(domain)
             let path = path(of: domain)
             guard let edits = unsaved[domain] else {
-                findings.append(DamagedDomain.finding(domain, error, agentRuns: true, path: path))
+                findings.append(DamagedDomain.finding(of: domain, for: error, agentRuns: true, path: path))
                 continue
             }
-            findings.add(
+            let finding = Finding(
                 .problem, id: "edits-unsaved",
-                DefaultsError(
+                error: DefaultsError(
                     error.code, "\(domain.description): \(edits.counting("edit")) can't be saved. \(error.what)",
                     remedy: error.remedy),
                 remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
                 path: path)
+            findings.append(finding)
         }
         findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
             Finding(
-                .note, id: "edits-pending", "\(domain.description): \(edits.counting("edit")) not yet saved.",
+                .note, id: "edits-pending", message: "\(domain.description): \(edits.counting("edit")) not yet saved.",
                 remedy: "The agent saves edits after a short delay. To save them now, run `defaults sync`.")
         }
         return findings

@@ -44,30 +44,36 @@ struct DirectoryExamination {
     private mutating func examine(_ directory: PreferencesDirectory) {
         var status = stat()
         if stat(path, &status) != 0, errno == ENOENT, !directory.isExplicit {
-            directoryFindings.add(
-                .note, id: "directory-missing", "The preferences directory \(path) doesn't exist yet.",
-                remedy: "No action is needed: the first program that saves preferences creates it.", path: path)
+            directoryFindings.append(
+                Finding(
+                    .note, id: "directory-missing", message: "The preferences directory \(path) doesn't exist yet.",
+                    remedy: "No action is needed: the first program that saves preferences creates it.", path: path))
             return
         }
         let remedy = "Create it, make it readable, or name another directory with --directory or DEFAULTS_DIRECTORY."
         do throws(DefaultsError) { try directory.checkExistence() } catch {
-            directoryFindings.add(.problem, id: "directory-unusable", error, remedy: remedy, path: path)
+            directoryFindings.append(
+                Finding(.problem, id: "directory-unusable", error: error, remedy: remedy, path: path))
             return
         }
         if let problem = directory.problem {
-            directoryFindings.add(.problem, id: "directory-unusable", problem, remedy: remedy, path: path)
+            directoryFindings.append(
+                Finding(.problem, id: "directory-unusable", error: problem, remedy: remedy, path: path))
         }
         if !status.isOwn {
-            directoryFindings.add(
-                .problem, id: "directory-foreign",
-                "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
-                remedy: "Run this command and the agent as that user, or name a directory of your own with "
-                    + "--directory.", path: path)
+            directoryFindings.append(
+                Finding(
+                    .problem, id: "directory-foreign",
+                    message:
+                        "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
+                    remedy: "Run this command and the agent as that user, or name a directory of your own with "
+                        + "--directory.", path: path))
         }
         if status.st_mode & 0o002 != 0, let exposure = directory.exposure {
-            directoryFindings.add(
-                .warning, id: "directory-exposed", exposure,
-                remedy: "Run `chmod o-w \(path)`.", path: path)
+            directoryFindings.append(
+                Finding(
+                    .warning, id: "directory-exposed", error: exposure,
+                    remedy: "Run `chmod o-w \(path)`.", path: path))
         }
         isSearchable = status.st_mode & 0o001 != 0
         owner = status.st_uid
@@ -96,33 +102,34 @@ struct DirectoryExamination {
     func findings(agentRuns: Bool) -> [Finding] {
         var findings = directoryFindings
         findings += list(
-            .problem, id: "files-unreadable", of: unreadable, "can't be read by you",
+            .problem, id: "files-unreadable", of: unreadable, which: "can't be read by you",
             remedy: "Make them readable: run `chmod u+r` on each, or, on files of other users, "
                 + "`sudo chown $USER`.")
         let owners = Set(foreign.map(\.owner)).sorted().map { "\($0)" }.joined(separator: ", ")
         findings += list(
-            .warning, id: "files-foreign", of: foreign.map(\.path), "are owned by another user (user ID \(owners))",
+            .warning, id: "files-foreign", of: foreign.map(\.path),
+            which: "are owned by another user (user ID \(owners))",
             remedy: "To take ownership, run `sudo chown \(owner)` on each.")
         findings += list(
-            .warning, id: "files-writable-by-others", of: writable, "can be written by other users",
+            .warning, id: "files-writable-by-others", of: writable, which: "can be written by other users",
             remedy: "Run `chmod o-w` on each.")
         findings += list(
-            .note, id: "files-readable-by-others", of: readable, "can be read by other users",
+            .note, id: "files-readable-by-others", of: readable, which: "can be read by other users",
             remedy: "If they hold secrets, run `chmod o-r` on each, or `chmod o-x \(path)`.")
         for (reason, files) in backups.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             findings += list(
-                .note, id: "backups-\(reason.rawValue)", of: files, "are kept as a backup (\(reason.rawValue))",
+                .note, id: "backups-\(reason.rawValue)", of: files, which: "are kept as a backup (\(reason.rawValue))",
                 remedy: Self.remedyForCopies)
         }
         findings += list(
             .warning, id: "files-copied", of: copies,
-            copies.count == 1
+            which: copies.count == 1
                 ? "looks like a copy made by a sync tool, a file manager or an editor, but is a domain"
                 : "look like copies made by a sync tool, a file manager or an editor, but are domains",
             remedy: Self.remedyForCopies)
         if !agentRuns {
             findings += list(
-                .note, id: "saves-interrupted", of: hidden, "are left over from an interrupted save",
+                .note, id: "saves-interrupted", of: hidden, which: "are left over from an interrupted save",
                 remedy: "No action is needed: the next agent or save examines and removes them.")
         }
         return findings
@@ -135,7 +142,7 @@ struct DirectoryExamination {
     private static let maximumNames = 3
 
     private func list(
-        _ severity: Finding.Severity, id: String, of files: [String], _ what: String, remedy: String
+        _ severity: Finding.Severity, id: String, of files: [String], which what: String, remedy: String
     ) -> [Finding] {
         guard let first = files.first else { return [] }
         let names = files.prefix(Self.maximumNames).map { file in
@@ -148,7 +155,7 @@ struct DirectoryExamination {
         let what = files.count == 1 && what.hasPrefix("are ") ? "is \(what.dropFirst(4))" : what
         return [
             Finding(
-                severity, id: id, "\(count) in \(path) \(what): \(list).", remedy: remedy,
+                severity, id: id, message: "\(count) in \(path) \(what): \(list).", remedy: remedy,
                 path: files.count == 1 ? first : path)
         ]
     }

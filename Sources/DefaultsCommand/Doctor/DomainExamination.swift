@@ -5,7 +5,9 @@ import Linux
 /// A domain whose file can't be used.
 enum DamagedDomain {
     /// Returns the finding for a domain's error.
-    static func finding(_ domain: Domain, _ error: DefaultsError, agentRuns: Bool, path: String? = nil) -> Finding {
+    static func finding(
+        of domain: Domain, for error: DefaultsError, agentRuns: Bool, path: String? = nil
+    ) -> Finding {
         let isOwn = domain.user == .current
         let remedy =
             if error.errno == EACCES, let path {
@@ -15,7 +17,7 @@ enum DamagedDomain {
             } else {
                 "Correct the file, or restore it from a backup."
             }
-        return Finding(.problem, id: "domain-damaged", error, remedy: remedy, path: path)
+        return Finding(.problem, id: "domain-damaged", error: error, remedy: remedy, path: path)
     }
 
     /// Returns the remedy for a file that may not be read, which depends on its owner.
@@ -35,7 +37,7 @@ struct DomainExamination {
     private static let limit = Duration.milliseconds(500)
 
     /// Reads the files of a directory, and of the system's directories.
-    init(_ directory: PreferencesDirectory, _ system: SystemDirectories) {
+    init(of directory: PreferencesDirectory, under system: SystemDirectories) {
         let end = ContinuousClock.now + Self.limit
         var rest = 0
         let layers =
@@ -53,15 +55,17 @@ struct DomainExamination {
                 let file = DomainFile(path: path, managedDirectory: user == .managed ? layer.path : nil)
                 guard case .unusable(let damage) = file.read(known: nil) else { continue }
                 findings.append(
-                    DamagedDomain.finding(domain, damage.error, agentRuns: false, path: path))
+                    DamagedDomain.finding(of: domain, for: damage.error, agentRuns: false, path: path))
             }
         }
         if rest > 0 {
-            findings.add(
-                .note, id: "domains-unread",
-                "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
-                    + "too long.",
-                remedy: "To have all files checked, start an agent: run `defaultsd`.")
+            findings.append(
+                Finding(
+                    .note, id: "domains-unread",
+                    message:
+                        "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
+                        + "too long.",
+                    remedy: "To have all files checked, start an agent: run `defaultsd`."))
         }
     }
 }
@@ -69,31 +73,25 @@ struct DomainExamination {
 /// The directories with preferences for all users, whose errors the agent also reports.
 enum SystemExamination {
     /// Returns the problems of the directories themselves.
+    @FindingList
     static func findings(_ system: SystemDirectories) -> [Finding] {
-        system.problems.map {
+        for problem in system.problems {
             Finding(
-                .warning, id: "system-directory-unreadable", $0,
+                .warning, id: "system-directory-unreadable", error: problem,
                 remedy: "Ask the administrator to make it readable.")
-        } + managed(system.managed)
-    }
-
-    /// Returns the reason why files in the managed directory would be ignored, even if there are none yet.
-    private static func managed(_ path: String?) -> [Finding] {
-        guard let path, let status = try? FileStatus(at: path) else { return [] }
-        let start = "Files in the managed directory \(path) are ignored, because"
-        if status.st_uid != 0 {
-            return [
-                Finding(
-                    .warning, id: "managed-directory-untrusted",
-                    "\(start) it belongs to user ID \(status.st_uid), not to root.",
-                    remedy: "Run `sudo chown root \(path)`.", path: path)
-            ]
         }
-        guard status.st_mode & 0o022 != 0 else { return [] }
-        return [
+        // Files in the managed directory would be ignored, even if there are none yet.
+        if let path = system.managed, let status = try? FileStatus(at: path),
+            status.st_uid != 0 || status.st_mode & 0o022 != 0
+        {
+            let isForeign = status.st_uid != 0
             Finding(
-                .warning, id: "managed-directory-untrusted", "\(start) users other than root can write to it.",
-                remedy: "Run `sudo chmod go-w \(path)`.", path: path)
-        ]
+                .warning, id: "managed-directory-untrusted",
+                message: "Files in the managed directory \(path) are ignored, because "
+                    + (isForeign
+                        ? "it belongs to user ID \(status.st_uid), not to root."
+                        : "users other than root can write to it."),
+                remedy: "Run `sudo \(isForeign ? "chown root" : "chmod go-w") \(path)`.", path: path)
+        }
     }
 }

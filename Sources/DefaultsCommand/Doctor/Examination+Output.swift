@@ -29,7 +29,7 @@ extension Examination {
             ("watching", status.map(watching) ?? (agent?.isThere == true ? "unknown" : "no")),
         ]
         return lines.map { title, value in
-            title + String(repeating: " ", count: 13 - title.count) + value.printable + "\n"
+            title.padded(to: 13) + value.printable + "\n"
         }.joined()
     }
 

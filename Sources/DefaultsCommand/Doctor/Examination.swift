@@ -25,10 +25,10 @@ struct Examination {
         others = OtherAgents(besides: agent?.pids ?? [], of: location.directory)
         fileSystem = location.directory.flatMap { FileSystemExamination($0.path) }
         inotify = InotifyExamination(watching: fileSystem?.path)
-        var findings = location.findings + Self.variables(location, environment)
+        var findings = location.findings + Self.variables(for: location, in: environment)
         let units = ServiceUnits(environment)
         if let (directory, address) = location.both {
-            findings += agent?.findings(directory, address, start: units.startCommand) ?? []
+            findings += agent?.findings(serving: directory, at: address, start: units.startCommand) ?? []
         }
         findings += programs.findings(agentRuns: isAnswered)
         findings += inotify.findings(agentWatches: agent?.status?.usesInotify == true)
@@ -38,7 +38,7 @@ struct Examination {
         if let directory = location.directory {
             findings += DirectoryExamination(directory).findings(agentRuns: isAnswered)
             findings += fileSystem?.findings ?? []
-            if !isAnswered { findings += DomainExamination(directory, system).findings }
+            if !isAnswered { findings += DomainExamination(of: directory, under: system).findings }
             findings += Self.settings(directory)
         }
         findings +=
@@ -47,7 +47,7 @@ struct Examination {
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
-            Finding(.problem, id: "agent-error", $0, remedy: "See the agent's log for details.")
+            Finding(.problem, id: "agent-error", error: $0, remedy: "See the agent's log for details.")
         }
         findings +=
             others.filter { !known.contains($0.message) } + self.others.findings
@@ -59,17 +59,18 @@ struct Examination {
     }
 
     /// Returns the problems of the environment.
-    private static func variables(_ location: ServedLocation, _ environment: Environment) -> [Finding] {
-        var findings: [Finding] = []
+    @FindingList
+    private static func variables(for location: ServedLocation, in environment: Environment) -> [Finding] {
         if environment[BackendChoice.noAgentVariable] != nil {
-            findings.add(
+            Finding(
                 .warning, id: "agent-disabled",
-                "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
+                message: "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
                 remedy: "To use the agent again, run `unset \(BackendChoice.noAgentVariable)`.")
         }
-        guard let address = location.address else { return findings }
-        return findings
-            + RuntimeDirectory(environment).findings(socketPath: address.socketPath, isSocketNamed: address.isExplicit)
+        if let address = location.address {
+            RuntimeDirectory.finding(
+                in: environment, socketPath: address.socketPath, isSocketNamed: address.isExplicit)
+        }
     }
 
     private static func settings(_ directory: PreferencesDirectory) -> [Finding] {
@@ -83,7 +84,7 @@ struct Examination {
         if directory.settingsProblem != nil { problems.removeAll { $0.key == "Directory" } }
         return problems.map { problem in
             Finding(
-                .warning, id: "setting-invalid", "\(AgentSettings.domainName): \(problem)",
+                .warning, id: "setting-invalid", message: "\(AgentSettings.domainName): \(problem)",
                 remedy: "To correct or remove it, run `defaults edit \(AgentSettings.domainName)`. `man defaultsd` "
                     + "describes the settings.", path: path)
         }

@@ -25,25 +25,6 @@ struct FileSystemExamination {
     let obstacle: Int32?
     let space: FreeSpace?
 
-    /// Examines the file system of a directory; fails if the directory can't be opened.
-    init?(_ path: String) {
-        guard let directory = try? FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) else {
-            return nil
-        }
-        self.path = path
-        kind = FileSystemKind(number: linux_file_system_type(directory.number))
-        space = FreeSpace(path)
-        do throws(SystemCall.Failure) {
-            (abilities, obstacle) = (try FileSystemProbe.run(in: path), nil)
-        } catch {
-            (abilities, obstacle) = (nil, error.number)
-        }
-    }
-
-    init(path: String, kind: FileSystemKind, abilities: Abilities?, obstacle: Int32?, space: FreeSpace?) {
-        (self.path, self.kind, self.abilities, self.obstacle, self.space) = (path, kind, abilities, obstacle, space)
-    }
-
     /// The abilities with their names.
     private var list: [(ability: Bool?, name: String)] {
         [
@@ -83,7 +64,7 @@ struct FileSystemExamination {
         let isFull = number == ENOSPC || number == EDQUOT
         return Finding(
             .problem, id: isFull ? "disk-full" : "directory-read-only",
-            "No file can be created in \(path): \(SystemCall.message(number)).",
+            message: "No file can be created in \(path): \(SystemCall.message(number)).",
             remedy: isFull
                 ? "Free space on that file system, or raise the quota."
                 : "Make the directory writable, or name another one with --directory or DEFAULTS_DIRECTORY.",
@@ -95,49 +76,66 @@ struct FileSystemExamination {
             "Keep the preferences on a local file system, such as ext4: name a directory there with "
             + "DEFAULTS_DIRECTORY."
         var findings: [Finding] = []
-        func lack(_ severity: Finding.Severity, id: String, _ consequence: String, remedy: String = remedy) {
-            findings.add(
-                severity, id: id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path
-            )
+        func lack(_ severity: Finding.Severity, id: String, of what: String, remedy: String = remedy) {
+            findings.append(
+                Finding(
+                    severity, id: "file-system-\(id)", message: "The file system of \(path) (\(kind.name)) \(what)",
+                    remedy: remedy, path: path))
         }
         switch kind.unreported {
         case .byOthers:
             lack(
-                .note, id: "file-system-shared",
-                "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
+                .note, id: "shared",
+                of: "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
                     + "seconds later.")
         case .inLowerLayers:
             lack(
-                .note, id: "file-system-layers", "doesn't report changes made in a lower layer.",
+                .note, id: "layers", of: "doesn't report changes made in a lower layer.",
                 remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
                     + "file there, send SIGHUP to the agent.")
         case nil: break
         }
         if abilities?.exchange == false {
             lack(
-                .warning, id: "file-system-exchange",
-                "can't exchange two files atomically. A change that another program makes during a save may be "
+                .warning, id: "exchange",
+                of: "can't exchange two files atomically. A change that another program makes during a save may be "
                     + "lost.")
         }
         if abilities?.leases == false {
             lack(
-                .note, id: "file-system-leases",
-                "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
+                .note, id: "leases",
+                of: "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
                     + "case a program is still writing it.")
         }
         if abilities?.attributes == false {
             lack(
-                .note, id: "file-system-attributes",
-                "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
+                .note, id: "attributes",
+                of: "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
                     + "their timestamps.")
         }
         if abilities?.fineTimes == false {
             lack(
-                .note, id: "file-system-times",
-                "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
+                .note, id: "times",
+                of: "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
                     + "repeatedly.")
         }
         return findings
+    }
+}
+
+extension FileSystemExamination {
+    /// Examines the file system of a directory; fails if the directory can't be opened.
+    init?(_ path: String) {
+        guard let directory = try? FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) else {
+            return nil
+        }
+        var (abilities, obstacle): (Abilities?, Int32?)
+        do throws(SystemCall.Failure) { abilities = try FileSystemProbe.run(in: path) } catch {
+            obstacle = error.number
+        }
+        self.init(
+            path: path, kind: FileSystemKind(number: linux_file_system_type(directory.number)), abilities: abilities,
+            obstacle: obstacle, space: FreeSpace(path))
     }
 }
 
@@ -146,18 +144,6 @@ struct FreeSpace: Equatable {
     let bytes: UInt64
     /// The number of files that can be created; `nil` if the file system has no limit.
     let files: UInt64?
-
-    init(bytes: UInt64, files: UInt64?) { (self.bytes, self.files) = (bytes, files) }
-
-    /// Looks up the free space of a path's file system.
-    init?(_ path: String) {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return nil }
-        let bytes = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        self.init(
-            bytes: bytes.overflow ? .max : bytes.partialValue,
-            files: status.f_files == 0 ? nil : UInt64(status.f_favail))
-    }
 
     /// The numbers of bytes and files below which saves will soon fail.
     private static let low: (bytes: UInt64, files: UInt64) = (4 << 20, 64)
@@ -170,9 +156,21 @@ struct FreeSpace: Equatable {
         return [
             Finding(
                 .warning, id: "disk-nearly-full",
-                "The file system of \(path) has only \(what) left; saves will soon fail.",
+                message: "The file system of \(path) has only \(what) left; saves will soon fail.",
                 remedy: lacksBytes ? "Free space on it." : "Remove files from it.", path: path)
         ]
+    }
+}
+
+extension FreeSpace {
+    /// Looks up the free space of a path's file system.
+    init?(_ path: String) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let bytes = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        self.init(
+            bytes: bytes.overflow ? .max : bytes.partialValue,
+            files: status.f_files == 0 ? nil : UInt64(status.f_favail))
     }
 }
 

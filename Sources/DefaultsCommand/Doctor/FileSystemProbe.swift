@@ -22,7 +22,7 @@ enum FileSystemProbe {
         if let second = try? create(in: directory) {
             defer { unlink(second) }
             abilities.exchange = isSupported(
-                linux_rename_exchange(AT_FDCWD, first, AT_FDCWD, second), [EINVAL, ENOSYS, ENOTSUP])
+                linux_rename_exchange(AT_FDCWD, first, AT_FDCWD, second), unless: [EINVAL, ENOSYS, ENOTSUP])
         }
         return abilities
     }
@@ -36,18 +36,18 @@ enum FileSystemProbe {
         try file.write(value)
         abilities.fineTimes = (try? file.status()).map { $0.st_mtim.tv_nsec != 0 }
         abilities.attributes = isSupported(
-            linux_set_attribute(file.number, "user.defaultsd.doctor", value, value.count), [ENOTSUP, ENOSYS])
+            linux_set_attribute(file.number, "user.defaultsd.doctor", value, value.count), unless: [ENOTSUP, ENOSYS])
     }
 
     private static func lease(_ path: String) -> Bool? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) else { return nil }
-        let result = isSupported(linux_lease_read(file.number), [EINVAL, ENOSYS, ENOTSUP, ENOLCK])
+        let result = isSupported(linux_lease_read(file.number), unless: [EINVAL, ENOSYS, ENOTSUP, ENOLCK])
         if result == true { linux_lease_release(file.number) }
         return result
     }
 
     /// Returns whether a call succeeded; `nil` if it failed for another reason than a missing ability.
-    private static func isSupported(_ result: Int32, _ lacking: [Int32]) -> Bool? {
+    private static func isSupported(_ result: Int32, unless lacking: [Int32]) -> Bool? {
         let number = errno
         return result == 0 ? true : lacking.contains(number) ? false : nil
     }

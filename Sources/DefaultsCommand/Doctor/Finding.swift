@@ -22,20 +22,13 @@ struct Finding: Hashable {
     /// The file or directory that the finding is about, if it is about one.
     var path: String?
 
-    init(_ severity: Severity, id: String, _ message: String, remedy: String, path: String? = nil) {
+    init(_ severity: Severity, id: String, message: String, remedy: String, path: String? = nil) {
         (self.id, self.severity, self.message, self.remedy, self.path) = (id, severity, message, remedy, path)
     }
 
-    /// Creates a finding from an error.
-    ///
-    /// - Parameters:
-    ///   - severity: The importance.
-    ///   - id: The name.
-    ///   - error: The error.
-    ///   - remedy: The remedy, if the error has none.
-    ///   - path: The file or directory that the finding is about.
-    init(_ severity: Severity, id: String, _ error: DefaultsError, remedy: String, path: String? = nil) {
-        self.init(severity, id: id, error.what, remedy: error.remedy ?? remedy, path: path)
+    /// Creates a finding from an error; `remedy` is for an error without one.
+    init(_ severity: Severity, id: String, error: DefaultsError, remedy: String, path: String? = nil) {
+        self.init(severity, id: id, message: error.what, remedy: error.remedy ?? remedy, path: path)
     }
 
     /// The finding as a JSON object.
@@ -56,23 +49,13 @@ struct Finding: Hashable {
             case .warning: .yellow
             case .note: .dim
             }
-        let space = String(repeating: " ", count: width - severity.rawValue.count)
-        return "\(style.colored(severity.rawValue, color))\(space)\(message.printable)\n"
-            + "\(String(repeating: " ", count: width))\(remedy.printable)\n"
+        let title = severity.rawValue.padded(to: width)
+        let name = style.colored(severity.rawValue, color) + title.dropFirst(severity.rawValue.count)
+        return "\(name)\(message.printable)\n\("".padded(to: width))\(remedy.printable)\n"
     }
 }
 
 extension [Finding] {
-    /// Appends a finding.
-    mutating func add(
-        _ severity: Finding.Severity, id: String, _ message: String, remedy: String, path: String? = nil
-    ) { append(Finding(severity, id: id, message, remedy: remedy, path: path)) }
-
-    /// Appends a finding about an error; `remedy` is for an error without one.
-    mutating func add(
-        _ severity: Finding.Severity, id: String, _ error: DefaultsError, remedy: String, path: String? = nil
-    ) { append(Finding(severity, id: id, error, remedy: remedy, path: path)) }
-
     /// The findings with the most important ones first, otherwise in the same order.
     var byImportance: [Finding] {
         Finding.Severity.allCases.flatMap { severity in filter { $0.severity == severity } }
@@ -90,4 +73,16 @@ extension [Finding] {
         if needAttention { return counts.joined(separator: ", ") + "." }
         return "No problems found." + (counts.isEmpty ? "" : " \(counts.joined(separator: ", ")).")
     }
+}
+
+/// Collects findings, each written where the condition for it is.
+@resultBuilder
+enum FindingList {
+    static func buildExpression(_ finding: Finding?) -> [Finding] { [finding].compactMap(\.self) }
+    static func buildExpression(_ findings: [Finding]) -> [Finding] { findings }
+    static func buildBlock(_ parts: [Finding]...) -> [Finding] { parts.flatMap(\.self) }
+    static func buildOptional(_ part: [Finding]?) -> [Finding] { part ?? [] }
+    static func buildEither(first part: [Finding]) -> [Finding] { part }
+    static func buildEither(second part: [Finding]) -> [Finding] { part }
+    static func buildArray(_ parts: [[Finding]]) -> [Finding] { parts.flatMap(\.self) }
 }

@@ -32,26 +32,26 @@ struct InotifyExamination: Equatable {
 
     /// Returns the limits that keep an agent from using inotify; an exhausted one is only a note if `agentWatches`,
     /// because the agent that is running already has its watches.
+    @FindingList
     func findings(agentWatches: Bool) -> [Finding] {
-        var findings: [Finding] = []
         if let obstacle, [EMFILE, ENFILE, ENOSPC, ENOMEM, ENOSYS].contains(obstacle) {
             let isWatch = obstacle == ENOSPC
             let (name, limit) = isWatch ? ("max_user_watches", 524_288) : ("max_user_instances", 1_024)
-            findings.add(
+            Finding(
                 agentWatches ? .note : .warning, id: "inotify-exhausted",
-                "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
+                message: "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
                     + "An agent that starts now will poll.",
                 remedy: "Raise the limit: run `sudo sysctl fs.inotify.\(name)=\(limit)`.",
                 path: "/proc/sys/fs/inotify/\(name)")
         }
         for name in Self.names {
-            guard let limit = limits[name], let least = Self.least[name], limit < least else { continue }
-            findings.add(
-                .note, id: "inotify-limit-low", "The limit fs.inotify.\(name) is only \(limit).",
-                remedy: "Raise it: run `sudo sysctl fs.inotify.\(name)=\(least)`.",
-                path: "/proc/sys/fs/inotify/\(name)")
+            if let limit = limits[name], let least = Self.least[name], limit < least {
+                Finding(
+                    .note, id: "inotify-limit-low", message: "The limit fs.inotify.\(name) is only \(limit).",
+                    remedy: "Raise it: run `sudo sysctl fs.inotify.\(name)=\(least)`.",
+                    path: "/proc/sys/fs/inotify/\(name)")
+            }
         }
-        return findings
     }
 
     /// The limits as a JSON object.

@@ -54,8 +54,8 @@ struct ProgramSearch {
     }
 
     /// Returns the problems with the programs.
+    @FindingList
     func findings(agentRuns: Bool) -> [Finding] {
-        var findings: [Finding] = []
         let own = commands.firstIndex { $0.kind == .own }
         for (index, other) in commands.enumerated() where other.kind != .own {
             let isFirst = own.map { index < $0 } ?? true
@@ -65,9 +65,9 @@ struct ProgramSearch {
                 ? "is in your PATH, but this one (\(command)) isn't"
                 : isFirst ? "comes before this one (\(command)) in your PATH" : "comes after this one in your PATH"
             let uninstalling = other.kind == .gnustep ? "uninstall gnustep-base-runtime" : "remove the other"
-            findings.add(
+            Finding(
                 isFirst ? .warning : .note, id: isFirst ? "command-shadowed" : "command-elsewhere",
-                "\(name), \(other.path), \(place).",
+                message: "\(name), \(other.path), \(place).",
                 remedy: isFirst
                     ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in your PATH, "
                         + "\(uninstalling), or call this one by its path."
@@ -75,17 +75,17 @@ struct ProgramSearch {
                 path: other.path)
         }
         if own == nil, commands.isEmpty {
-            findings.add(
-                .note, id: "command-not-in-path", "This command, \(command), isn't in your PATH.",
+            Finding(
+                .note, id: "command-not-in-path", message: "This command, \(command), isn't in your PATH.",
                 remedy: "Add \(Path.directory(of: command)) to your PATH.", path: command)
         }
         if agent == nil {
-            findings.add(
+            Finding(
                 agentRuns ? .note : .warning, id: "agent-not-installed",
-                "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
+                message:
+                    "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
                     + "can't start an agent.",
                 remedy: "Install it. In a checkout, run `swift build --product defaultsd`.")
         }
-        return findings
     }
 }

@@ -158,10 +158,10 @@ struct OtherAgents {
             let message = "Another agent (pid \(agent.pid)), started \(agent.origin.description), \(place)."
             return agent.servesSame
                 ? Finding(
-                    .warning, id: "agent-second", message,
+                    .warning, id: "agent-second", message: message,
                     remedy: "Stop one of the two agents, for example with `kill \(agent.pid)`.", path: agent.directory)
                 : Finding(
-                    .note, id: "agent-elsewhere", message,
+                    .note, id: "agent-elsewhere", message: message,
                     remedy: "No action is needed. If nothing uses that directory, run `kill \(agent.pid)` to stop the "
                         + "agent.",
                     path: agent.directory)

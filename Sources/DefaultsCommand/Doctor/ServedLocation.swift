@@ -42,14 +42,16 @@ struct ServedLocation {
             self.directory = directory
             directorySource = Self.source(of: directory, option: option, environment)
             if let problem = directory.settingsProblem {
-                findings.add(
-                    .warning, id: "setting-invalid", problem,
-                    remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`.")
+                findings.append(
+                    Finding(
+                        .warning, id: "setting-invalid", error: problem,
+                        remedy: "Correct the settings: run `defaults edit \(AgentSettings.domainName)`."))
             }
         } catch {
-            findings.add(
-                .problem, id: "directory-unknown", error,
-                remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY.")
+            findings.append(
+                Finding(
+                    .problem, id: "directory-unknown", error: error,
+                    remedy: "Name the directory with --directory or DEFAULTS_DIRECTORY."))
             return
         }
         guard let directory else { return }
@@ -57,9 +59,11 @@ struct ServedLocation {
             let address = try AgentAddress(option: socket, for: directory, environment: environment)
             self.address = address
             socketSource = Self.source(ofSocketFrom: socket, environment)
-            if let problem = address.problem { findings.append(Self.finding(ofSocket: address.socketPath, problem)) }
+            if let problem = address.problem {
+                findings.append(Self.finding(ofSocket: address.socketPath, for: problem))
+            }
         } catch {
-            findings.append(Self.finding(ofSocket: socket ?? environment["DEFAULTSD_SOCKET"], error))
+            findings.append(Self.finding(ofSocket: socket ?? environment["DEFAULTSD_SOCKET"], for: error))
         }
     }
 
@@ -69,9 +73,9 @@ struct ServedLocation {
         return (directory, address)
     }
 
-    private static func finding(ofSocket path: String?, _ error: DefaultsError) -> Finding {
+    private static func finding(ofSocket path: String?, for error: DefaultsError) -> Finding {
         Finding(
-            .problem, id: "socket-unusable", error,
+            .problem, id: "socket-unusable", error: error,
             remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: path)
     }
 
@@ -92,61 +96,39 @@ struct ServedLocation {
 }
 
 /// The directory in which programs find the agent's socket, unless the user names the socket.
-enum RuntimeDirectory: Equatable {
-    case usable
-    /// `XDG_RUNTIME_DIR` isn't set, or is a relative path, which is ignored.
-    case unset(value: String?)
-    case missing(String)
-    /// It exists, but isn't a directory in which the user can create files.
-    case unusable(String)
-    /// It belongs to another user, as after `su`.
-    case foreign(String, owner: uid_t)
-
-    init(_ environment: Environment) {
-        guard let path = environment["XDG_RUNTIME_DIR"], Path.isAbsolute(path) else {
-            self = .unset(value: environment["XDG_RUNTIME_DIR"])
-            return
-        }
-        var status = stat()
-        if stat(path, &status) != 0, errno == ENOENT {
-            self = .missing(path)
-        } else if !status.isDirectory || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 {
-            self = .unusable(path)
-        } else {
-            self = status.isOwn ? .usable : .foreign(path, owner: status.st_uid)
-        }
-    }
-
-    /// Returns the problems of the directory, which are only notes if the user named the socket.
+enum RuntimeDirectory {
+    /// Returns the problem of the directory, which is only a note if the user named the socket.
     ///
     /// Without a runtime directory, the socket may be in `/tmp`.
-    func findings(socketPath: String, isSocketNamed: Bool) -> [Finding] {
-        let remedy =
-            "Log in through pam_systemd, which creates the directory and sets the variable (`loginctl enable-linger` "
-            + "keeps the directory after logout), or set the variable to a directory of your own."
-        let severity = isSocketNamed ? Finding.Severity.note : .warning
-        func finding(_ severity: Finding.Severity, id: String, _ what: String, path: String? = nil) -> [Finding] {
-            [Finding(severity, id: id, "XDG_RUNTIME_DIR \(what)", remedy: remedy, path: path)]
+    static func finding(in environment: Environment, socketPath: String, isSocketNamed: Bool) -> Finding? {
+        func finding(_ name: String, what: String, path: String? = nil, isNote: Bool = isSocketNamed) -> Finding {
+            Finding(
+                isNote ? .note : .warning, id: "runtime-directory-\(name)", message: "XDG_RUNTIME_DIR \(what)",
+                remedy: "Log in through pam_systemd, which creates the directory and sets the variable (`loginctl "
+                    + "enable-linger` keeps the directory after logout), or set the variable to a directory of your "
+                    + "own.", path: path)
         }
-        switch self {
-        case .usable: return []
-        case .unset(let value):
-            let isTemporary = socketPath.utf8.starts(with: "/tmp/".utf8) && !isSocketNamed
+        let value = environment["XDG_RUNTIME_DIR"]
+        guard let path = value, Path.isAbsolute(path) else {
+            let what = value.map { "is \($0), a relative path, which is ignored." } ?? "isn't set."
             let consequence =
                 isSocketNamed
                 ? "" : " The socket is \(socketPath); programs in whose environment it is set look elsewhere."
-            let what = (value.map { "is \($0), a relative path, which is ignored." } ?? "isn't set.") + consequence
-            return finding(isTemporary || value != nil ? severity : .note, id: "runtime-directory-unset", what)
-        case .missing(let path):
-            return finding(severity, id: "runtime-directory-missing", "is \(path), which doesn't exist.", path: path)
-        case .unusable(let path):
+            let isTemporary = socketPath.utf8.starts(with: "/tmp/".utf8)
             return finding(
-                severity, id: "runtime-directory-unusable", "is \(path), in which you can't create files.", path: path)
-        case .foreign(let path, let owner):
-            return finding(
-                severity, id: "runtime-directory-foreign",
-                "is \(path), which belongs to user ID \(owner), not to you (\(geteuid())).",
-                path: path)
+                "unset", what: what + consequence, isNote: isSocketNamed || !isTemporary && value == nil)
         }
+        var status = stat()
+        if stat(path, &status) != 0, errno == ENOENT {
+            return finding("missing", what: "is \(path), which doesn't exist.", path: path)
+        }
+        // It may exist without being a directory in which the user can create files.
+        if !status.isDirectory || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 {
+            return finding("unusable", what: "is \(path), in which you can't create files.", path: path)
+        }
+        if status.isOwn { return nil }
+        // As after `su`.
+        let what = "is \(path), which belongs to user ID \(status.st_uid), not to you (\(geteuid()))."
+        return finding("foreign", what: what, path: path)
     }
 }

@@ -45,26 +45,16 @@ enum ServiceUnits: Equatable {
 
     /// Parses the output of `systemctl show`: a paragraph of `Name=value` lines for each unit.
     static func units(in text: String) -> [Unit] {
-        var units: [Unit] = []
-        var isInside = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            guard let equals = line.firstIndex(of: "=") else {
-                isInside = false
-                continue
-            }
-            if !isInside { units.append(Unit()) }
-            isInside = true
-            let value = String(line[line.index(after: equals)...])
-            switch line[..<equals] {
-            case "Id": units[units.count - 1].name = value
-            case "LoadState": units[units.count - 1].loadState = value
-            case "ActiveState": units[units.count - 1].activeState = value
-            case "UnitFileState": units[units.count - 1].fileState = value
-            case "Result": units[units.count - 1].result = value
-            default: break
+        let properties: [Substring: WritableKeyPath<Unit, String>] = [
+            "Id": \.name, "LoadState": \.loadState, "ActiveState": \.activeState, "UnitFileState": \.fileState,
+            "Result": \.result,
+        ]
+        return text.split(separator: "\n\n").map { paragraph in
+            paragraph.split(separator: "\n").reduce(into: Unit()) { unit, line in
+                let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2, let property = properties[parts[0]] { unit[keyPath: property] = String(parts[1]) }
             }
         }
-        return units
     }
 
     /// The command that starts an agent, or has the first client start it.
@@ -87,7 +77,7 @@ enum ServiceUnits: Equatable {
         case .silent:
             return [
                 Finding(
-                    .warning, id: "systemd-silent", "`systemctl --user` did not answer within 1 s.",
+                    .warning, id: "systemd-silent", message: "`systemctl --user` did not answer within 1 s.",
                     remedy: "Run `systemctl --user status` to see what your service manager is doing.")
             ]
         case .known(let units):
@@ -104,7 +94,8 @@ enum ServiceUnits: Equatable {
         }
         return Finding(
             .problem, id: "socket-removed",
-            "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent starts when "
+            message:
+                "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent starts when "
                 + "a program needs one.",
             remedy: "Run `systemctl --user restart \(unit.name)`.", path: path)
     }
@@ -114,7 +105,7 @@ enum ServiceUnits: Equatable {
         if unit.activeState == "failed" {
             let reason = unit.result.isEmpty ? "" : " (\(unit.result))"
             return Finding(
-                .problem, id: "unit-failed", "The systemd unit \(name) has failed\(reason).",
+                .problem, id: "unit-failed", message: "The systemd unit \(name) has failed\(reason).",
                 remedy: "Run `systemctl --user status \(name)` to see why. Then run `systemctl --user reset-failed "
                     + "\(name)` and `systemctl --user restart \(Self.names[0])`.")
         }
@@ -122,7 +113,8 @@ enum ServiceUnits: Equatable {
         let isEnabled = unit.fileState == "enabled"
         return Finding(
             isEnabled && !agentRuns ? .warning : .note, id: isEnabled ? "unit-inactive" : "unit-disabled",
-            "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent starts "
+            message:
+                "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent starts "
                 + "when a program needs one.",
             remedy: "Run `systemctl --user enable --now \(name)`.")
     }

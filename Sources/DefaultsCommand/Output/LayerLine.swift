@@ -33,31 +33,27 @@ struct LayerLine {
     }
 
     /// Returns the layers of a key as lines with aligned columns.
-    static func text(_ layers: [LayerLine], _ style: ChangeText) -> String {
-        lines(layers.map { ($0.wins ? "* \($0.layer)" : "  \($0.layer)", $0) }, style)
+    static func text(_ layers: [LayerLine], in style: ChangeText) -> String {
+        lines(layers.map { ($0.wins ? "* \($0.layer)" : "  \($0.layer)", $0) }, in: style)
     }
 
     /// Returns keys and the layers that win as lines with aligned columns.
-    static func text(_ keys: [(key: String, layer: LayerLine)], _ style: ChangeText) -> String {
+    static func text(_ keys: [(key: String, layer: LayerLine)], in style: ChangeText) -> String {
         let names = keys.map { $0.key.isEmpty ? "\"\"" : $0.key.printable }
         let width = names.map(\.count).max() ?? 0
-        return lines(zip(names, keys).map { ("\(padded($0, to: width))  \($1.layer.layer)", $1.layer) }, style)
+        return lines(zip(names, keys).map { ("\($0.padded(to: width))  \($1.layer.layer)", $1.layer) }, in: style)
     }
 
     /// Returns lines with aligned columns: some text, a layer's file and the value.
-    private static func lines(_ layers: [(start: String, layer: LayerLine)], _ style: ChangeText) -> String {
+    private static func lines(_ layers: [(start: String, layer: LayerLine)], in style: ChangeText) -> String {
         let width = layers.map(\.start.count).max() ?? 0
         let pathWidth = layers.map(\.layer.path.printable.count).max() ?? 0
         return layers.map { start, layer in
-            let start = "\(padded(start, to: width))  \(padded(layer.path.printable, to: pathWidth))  "
+            let start = "\(start.padded(to: width))  \(layer.path.printable.padded(to: pathWidth))  "
             let value = style.shown(layer.value)
             return layer.wins
                 ? style.colored(start, .bold) + style.colored(value, .green) + "\n"
                 : style.colored("\(start)\(value)", .dim) + "\n"
         }.joined()
-    }
-
-    private static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }

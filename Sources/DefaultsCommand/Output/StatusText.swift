@@ -16,7 +16,7 @@ enum StatusText {
             "directory    \(text(status, "directory"))",
         ]
         lines += layers.map { title, path in
-            "\(padded(title)) \(path.printable) (\(text(companions, path)))"
+            "\(title.padded(to: 12)) \(path.printable) (\(text(companions, path)))"
         }
         lines += [
             "socket       \(text(status, "socket"))",
@@ -56,17 +56,13 @@ enum StatusText {
         _ title: String, of status: Fields, key: String, _ line: (Fields) -> String
     ) -> [String] {
         let entries = ((try? status.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
-        if entries.isEmpty { return ["\(padded(title)) none"] }
-        return entries.map { "\(padded(title)) \(line($0))" }
+        if entries.isEmpty { return ["\(title.padded(to: 12)) none"] }
+        return entries.map { "\(title.padded(to: 12)) \(line($0))" }
     }
 
     private static func process(_ status: Fields) -> String {
         guard status.values["pid"] == nil, status.values["ownPID"] != nil else { return "pid \(text(status, "pid"))" }
         return "pid \(text(status, "ownPID")) in another PID namespace, not visible here"
-    }
-
-    private static func padded(_ title: String) -> String {
-        title + String(repeating: " ", count: max(0, 12 - title.count))
     }
 
     private static func number(_ fields: Fields, _ key: String) -> Int64 { (try? fields.integer(key)) ?? 0 }

@@ -22,6 +22,9 @@ extension UInt64 {
 }
 
 extension String {
+    /// Returns the text with spaces up to a width in characters.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
     /// The text as one word of a shell's command line.
     var quotedForShell: String {
         let isPlain =

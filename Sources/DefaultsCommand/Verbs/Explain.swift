@@ -47,9 +47,9 @@ struct Explain: ParsableCommand {
         if json {
             try StandardOutput.write(found.map { Self.json(key: $0, of: open.domain.name, $1) }.joined())
         } else if key != nil {
-            try StandardOutput.write(LayerLine.text(found[0].1, style))
+            try StandardOutput.write(LayerLine.text(found[0].1, in: style))
         } else {
-            try StandardOutput.write(LayerLine.text(found.map { ($0, $1[0]) }, style))
+            try StandardOutput.write(LayerLine.text(found.map { ($0, $1[0]) }, in: style))
         }
     }
 

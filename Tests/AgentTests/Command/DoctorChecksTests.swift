@@ -11,9 +11,11 @@ import Testing
 struct DoctorChecksTests {
     @Test("A finding of an error has the error's remedy, or else another one")
     func advice() {
-        let finding = Finding(.note, id: "id", DefaultsError(.locked, "It broke.", remedy: "Run `x`."), remedy: "Wait.")
+        let finding = Finding(
+            .note, id: "id", error: DefaultsError(.locked, "It broke.", remedy: "Run `x`."), remedy: "Wait.")
         #expect(finding.message == "It broke." && finding.remedy == "Run `x`.")
-        #expect(Finding(.note, id: "id", DefaultsError(.locked, "It. Run `x`."), remedy: "Wait.").remedy == "Wait.")
+        #expect(
+            Finding(.note, id: "id", error: DefaultsError(.locked, "It. Run `x`."), remedy: "Wait.").remedy == "Wait.")
     }
 
     /// A status for each way to watch, with the errors of a directory and of two domains, one of which has an unsaved
@@ -48,7 +50,7 @@ struct DoctorChecksTests {
     func texts(status: DomainValues) throws {
         guard case .dictionary(let bare) = Self.withoutTexts(.dictionary(status)) else { return }
         let (full, other) = (AgentStatus(Fields(status)), AgentStatus(Fields(bare)))
-        let (expected, found) = (full.findings(nil), other.findings(nil))
+        let (expected, found) = (full.findings(of: nil), other.findings(of: nil))
         #expect(found.map(\.id) == expected.map(\.id) && found.map(\.severity) == expected.map(\.severity))
         #expect(full.generalErrors.map(\.remedy) == ["Run `x`."] && other.generalErrors.count == 1)
     }
@@ -61,7 +63,7 @@ struct DoctorChecksTests {
                 "errors": [["message": "It broke."], ["message": "It broke, too.", "domain": "a.b", "errno": "x"]],
                 "pending": [["domain": "a.b", "edits": 2]],
             ]))
-        let findings = status.findings(nil)
+        let findings = status.findings(of: nil)
         #expect(findings.map(\.id) == ["agent-version", "watching-nothing", "edits-unsaved"])
         #expect(findings.map(\.severity) == [.warning, .problem, .problem])
         #expect(status.generalErrors.map(\.what) == ["It broke."])
@@ -70,7 +72,7 @@ struct DoctorChecksTests {
     @Test("A summary counts the findings, and only a problem or a warning needs attention")
     func summary() {
         func findings(_ severities: Finding.Severity...) -> [Finding] {
-            severities.map { Finding($0, id: "id", "Message.", remedy: "Remedy.") }
+            severities.map { Finding($0, id: "id", message: "Message.", remedy: "Remedy.") }
         }
         #expect([Finding]().summary == "No problems found.")
         #expect(findings(.note, .note).summary == "No problems found. 2 notes.")
@@ -82,7 +84,7 @@ struct DoctorChecksTests {
 
     @Test("A finding is two lines of text, and one object")
     func output() {
-        let finding = Finding(.problem, id: "id", "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
+        let finding = Finding(.problem, id: "id", message: "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
         let text = "problem  It\\nbroke.\n         Run \"x\".\n"
         #expect(finding.text(ChangeText(isColored: false)) == text)
         #expect(finding.text(ChangeText(isColored: true)) == "\u{1B}[31mproblem\u{1B}[0m" + text.dropFirst(7))
