@@ -65,7 +65,8 @@ struct DirectoryExamination {
                 Finding(
                     .problem, id: "directory-foreign",
                     message:
-                        "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
+                        "The preferences directory \(path) belongs to user ID \(status.st_uid), "
+                        + "not to you (\(geteuid())).",
                     remedy: "Run this command and the agent as that user, or name a directory of your own with "
                         + "--directory.", path: path))
         }

@@ -5,7 +5,7 @@ extension Examination {
     /// Returns the report as text: a few lines about the current state, the findings, and a summary.
     func text(_ style: ChangeText) -> String {
         let findings = self.findings.map { $0.text(style) }.joined()
-        let summary = style.colored(self.findings.summary, self.findings.needAttention ? .bold : .green)
+        let summary = style.colored(self.findings.summary, in: self.findings.needAttention ? .bold : .green)
         return head + "\n" + findings + (findings.isEmpty ? "" : "\n") + summary + "\n"
     }
 

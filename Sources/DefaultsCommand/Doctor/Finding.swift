@@ -50,7 +50,7 @@ struct Finding: Hashable {
             case .note: .dim
             }
         let title = severity.rawValue.padded(to: width)
-        let name = style.colored(severity.rawValue, color) + title.dropFirst(severity.rawValue.count)
+        let name = style.colored(severity.rawValue, in: color) + title.dropFirst(severity.rawValue.count)
         return "\(name)\(message.printable)\n\("".padded(to: width))\(remedy.printable)\n"
     }
 }

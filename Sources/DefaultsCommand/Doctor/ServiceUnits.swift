@@ -95,8 +95,8 @@ enum ServiceUnits: Equatable {
         return Finding(
             .problem, id: "socket-removed",
             message:
-                "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent starts when "
-                + "a program needs one.",
+                "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent "
+                + "starts when a program needs one.",
             remedy: "Run `systemctl --user restart \(unit.name)`.", path: path)
     }
 
@@ -114,8 +114,8 @@ enum ServiceUnits: Equatable {
         return Finding(
             isEnabled && !agentRuns ? .warning : .note, id: isEnabled ? "unit-inactive" : "unit-disabled",
             message:
-                "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent starts "
-                + "when a program needs one.",
+                "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent "
+                + "starts when a program needs one.",
             remedy: "Run `systemctl --user enable --now \(name)`.")
     }
 }

@@ -11,7 +11,7 @@ enum NotFound {
     ///   - open: The domain that has no values.
     ///   - consequence: The end of the error message, saying what was not done.
     /// - Returns: The failure.
-    static func domain(_ open: OpenDomain, _ consequence: String = "") -> Failure {
+    static func domain(_ open: OpenDomain, consequence: String = "") -> Failure {
         let location = open.location
         if let directory = location.directory {
             let path = directory.path(of: location.domain)
@@ -42,7 +42,7 @@ enum NotFound {
     ///   - consequence: The end of the error message, saying what was not done.
     /// - Returns: The failure.
     static func key(
-        _ key: String, among keys: some Sequence<String>, of location: DomainLocation, _ consequence: String = ""
+        _ key: String, among keys: some Sequence<String>, of location: DomainLocation, consequence: String = ""
     ) -> Failure {
         let near = Suggestion.question(key, among: keys)
         return Failure("\(location.subject) has no key \"\(key)\"\(consequence).\(near)", .notFound)
@@ -54,7 +54,7 @@ enum NotFound {
     ///   - open: The domain that doesn't exist.
     ///   - noun: A noun before the name, needed if the previous sentence is about something else.
     /// - Returns: The question, with a leading space.
-    static func suggestedDomain(_ open: OpenDomain, _ noun: String = "") -> String {
+    static func suggestedDomain(_ open: OpenDomain, after noun: String = "") -> String {
         let location = open.location
         // For a file elsewhere, consider only the names of the files beside it, without reading them.
         let others = (try? location.directory.map { try $0.domains() } ?? open.backend.domains()) ?? []

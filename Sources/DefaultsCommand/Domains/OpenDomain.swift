@@ -21,10 +21,10 @@ struct OpenDomain {
     /// - Returns: The values; never empty.
     /// - Throws: If there are no values.
     func values(
-        _ use: String? = "The last good values follow.", _ consequence: String = ""
+        _ use: String? = "The last good values follow.", consequence: String = ""
     ) throws -> DomainValues {
         let values = try valuesIfAny(use)
-        guard !values.isEmpty else { throw NotFound.domain(self, consequence) }
+        guard !values.isEmpty else { throw NotFound.domain(self, consequence: consequence) }
         return values
     }
 

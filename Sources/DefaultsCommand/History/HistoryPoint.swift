@@ -129,7 +129,7 @@ extension LocationChoice {
     }
 }
 
-/// The domain and keys of verbs that work on the history.
+/// The domain and keys of verbs that show changes.
 struct HistoryScope: ParsableArguments {
     @Argument(help: "The domain, or a pattern of names (default: all domains).", completion: Candidates.domain)
     var domain: String?

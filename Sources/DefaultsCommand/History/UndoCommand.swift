@@ -16,7 +16,7 @@ struct UndoCommand {
         var plan = try UndoPlan(agent, of: filter, finding: isRedo ? .undos : since == nil ? .changes : .all)
         plan.program = Caller.program
         let (found, end) = try choose(&plan)
-        let style = ChangeText(isColored: options.color.isColored())
+        let style = options.style.text
         var isAnythingKept = false
         var changed: Set<Domain> = []
         for planned in plan.outcomes {
@@ -141,8 +141,7 @@ struct UndoOptions: ParsableArguments {
     @OptionGroup var range: HistoryRange
     @OptionGroup var program: ProgramOption
     @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
     @Argument(
         help: "The domain, or a number from `defaults log` (default: all domains).", completion: Candidates.domain)
     var domain: String?

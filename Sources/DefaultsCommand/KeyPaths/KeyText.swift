@@ -126,11 +126,11 @@ package struct KeyText {
 extension OpenDomain {
     /// Returns the values in effect that decide what a key stands for, or all values if there is no such key.
     func values(
-        for key: KeyText, _ use: String? = "The last good values follow.", _ consequence: String = ""
+        for key: KeyText, use: String? = "The last good values follow.", consequence: String = ""
     ) throws -> DomainValues {
         let found = try backend.snapshot(of: domain, keys: key.candidates)
         guard found.damage == nil, let path = try? key.path(in: found.values), found.values[path.key] != nil else {
-            return try values(use, consequence)
+            return try values(use, consequence: consequence)
         }
         return found.values
     }

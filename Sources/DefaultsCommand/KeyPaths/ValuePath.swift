@@ -24,26 +24,28 @@ package struct ValuePath {
     /// - Returns: The value.
     /// - Throws: If a step doesn't exist, or leads into a value that isn't an array or dictionary.
     package func value(
-        in values: DomainValues, of location: DomainLocation, _ consequence: String = ""
+        in values: DomainValues, of location: DomainLocation, consequence: String = ""
     ) throws(Failure) -> PropertyListValue {
         guard var value = values[key] else {
-            throw NotFound.key(key, among: values.keys, of: location, consequence)
+            throw NotFound.key(key, among: values.keys, of: location, consequence: consequence)
         }
         for depth in steps.indices {
             switch value {
             case .dictionary(let entries):
                 guard let entry = entries[steps[depth]] else {
                     let near = Suggestion.question(steps[depth], among: entries.keys)
-                    throw missingEntry(at: depth, in: location, consequence, near: near)
+                    throw failure(
+                        at: depth, in: location, saying: "has no key \"\(steps[depth])\"", consequence: consequence,
+                        near: near)
                 }
                 value = entry
             case .array(let elements):
-                let index = try index(at: depth, in: elements, of: location, consequence)
+                let index = try index(at: depth, in: elements, of: location, consequence: consequence)
                 guard index < elements.count else {
-                    throw missingElement(at: depth, among: elements, in: location, consequence)
+                    throw missingElement(at: depth, among: elements, in: location, consequence: consequence)
                 }
                 value = elements[index]
-            default: throw noContainer(at: depth, but: value, in: location, consequence)
+            default: throw noContainer(at: depth, but: value, in: location, consequence: consequence)
             }
         }
         return value
@@ -96,13 +98,13 @@ package struct ValuePath {
     }
 
     private func index(
-        at depth: Int, in elements: [PropertyListValue], of location: DomainLocation, _ consequence: String = ""
+        at depth: Int, in elements: [PropertyListValue], of location: DomainLocation, consequence: String = ""
     ) throws(Failure) -> Int {
         let step = steps[depth]
         guard !step.isEmpty, step.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw Failure(
-                "\(shown(depth)) in \(location.name) is an array, and \"\(step)\" is not an index\(consequence).",
-                .notFound)
+            throw failure(
+                at: depth, in: location, saying: "is an array, and \"\(step)\" is not an index",
+                consequence: consequence)
         }
         // A number that overflows Int is out of range for any array.
         return Int(step) ?? .max
@@ -121,27 +123,29 @@ package struct ValuePath {
     /// Returns the path up to a step, in quotes.
     private func shown(_ depth: Int) -> String { "\"\(steps.isEmpty ? key : text(upTo: depth))\"" }
 
-    private func missingEntry(
-        at depth: Int, in location: DomainLocation, _ consequence: String, near: String
+    /// Returns the failure of a step: the path up to it, and what is wrong there.
+    private func failure(
+        at depth: Int, in location: DomainLocation, saying problem: String, consequence: String, near: String = "",
+        status: ExitStatus = .notFound
     ) -> Failure {
-        Failure("\(shown(depth)) in \(location.name) has no key \"\(steps[depth])\"\(consequence).\(near)", .notFound)
+        Failure("\(shown(depth)) in \(location.name) \(problem)\(consequence).\(near)", status)
     }
 
     private func missingElement(
-        at depth: Int, among elements: [PropertyListValue], in location: DomainLocation, _ consequence: String = ""
+        at depth: Int, among elements: [PropertyListValue], in location: DomainLocation, consequence: String = ""
     ) -> Failure {
         let count = elements.count.counting("element")
-        return Failure(
-            "\(shown(depth)) in \(location.name) has \(count), counted from 0, so there is no element "
-                + "\(steps[depth])\(consequence).",
-            .notFound)
+        return failure(
+            at: depth, in: location, saying: "has \(count), counted from 0, so there is no element \(steps[depth])",
+            consequence: consequence)
     }
 
     private func noContainer(
-        at depth: Int, but value: PropertyListValue, in location: DomainLocation, _ consequence: String = ""
+        at depth: Int, but value: PropertyListValue, in location: DomainLocation, consequence: String = ""
     ) -> Failure {
-        Failure(
-            "\(shown(depth)) in \(location.name) is of type \(value.typeName), not an array or dictionary, so it has "
-                + "no \"\(steps[depth])\"\(consequence).", .dataError)
+        failure(
+            at: depth, in: location,
+            saying: "is of type \(value.typeName), not an array or dictionary, so it has no \"\(steps[depth])\"",
+            consequence: consequence, status: .dataError)
     }
 }

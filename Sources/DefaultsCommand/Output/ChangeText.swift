@@ -25,16 +25,16 @@ struct ChangeText {
         case .record(let record, _): lines(record)
         case .initial(let snapshot):
             [snapshot.damage].compactMap(\.self).map { damage in
-                "\(name(snapshot.domain)) \(colored("damaged: \(damage.printable)", .yellow))"
+                "\(name(snapshot.domain)) \(colored("damaged: \(damage.printable)", in: .yellow))"
             }
                 + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
-                    "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), .green))"
+                    "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), in: .green))"
                 }
-        case .gap(.ofNoLog, _): [colored("The values were interrupted and start over.", .yellow)]
+        case .gap(.ofNoLog, _): [colored("The values were interrupted and start over.", in: .yellow)]
         case .gap(let from, let to):
-            [colored("The changes between \(from) and \(to) are no longer available.", .yellow)]
+            [colored("The changes between \(from) and \(to) are no longer available.", in: .yellow)]
         case .bookmark: []
-        case .ended: [colored("The stream ended because it was read too slowly.", .yellow)]
+        case .ended: [colored("The stream ended because it was read too slowly.", in: .yellow)]
         }
     }
 
@@ -43,15 +43,15 @@ struct ChangeText {
         let texts = (Self.text(change.old), Self.text(change.new))
         // Of long values, show where they begin to differ.
         let common = zip(texts.0.utf8, texts.1.utf8).prefix { $0 == $1 }.count
-        let old = colored(Self.shortened(texts.0, of: change.old, from: common), .red)
-        let new = colored(Self.shortened(texts.1, of: change.new, from: common), .green)
+        let old = colored(Self.shortened(texts.0, of: change.old, from: common), in: .red)
+        let new = colored(Self.shortened(texts.1, of: change.new, from: common), in: .green)
         return "\(shownKey(change.key))  \(old) → \(new)"
     }
 
     /// Returns the lines for a record of the history, which begin with its number and the date.
     func history(_ record: LogRecord) -> [String] {
-        let number = colored("\(record.revision)", .yellow)
-        return lines(record, "\(number) \(colored("\(Self.day(record.time)) \(Self.clock(record.time))", .dim))")
+        let number = colored("\(record.revision)", in: .yellow)
+        return lines(record, after: "\(number) \(colored("\(Self.moment(record.time))", in: .dim))")
     }
 
     /// Returns the beginning of a list of keys, in quotes, and the number of the others.
@@ -63,7 +63,7 @@ struct ChangeText {
     /// Returns the part of a sentence that says when a change was made, and by which program.
     func explanation(_ record: LogRecord) -> String {
         guard let changeSet = record.changeSet else { return "" }
-        return ", at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
+        return ", at \(Self.moment(record.time)) (\(describe(changeSet)))"
     }
 
     /// Returns the sentence that says that some of a domain's keys can't be given their former values.
@@ -72,34 +72,36 @@ struct ChangeText {
     }
 
     private func lines(_ record: LogRecord) -> [String] {
-        lines(record, colored(Self.clock(record.time), .dim))
+        lines(record, after: colored(Self.clock(record.time), in: .dim))
     }
 
-    private func lines(_ record: LogRecord, _ beginning: String) -> [String] {
+    private func lines(_ record: LogRecord, after beginning: String) -> [String] {
         let start = "\(beginning) \(name(record.domain))"
         switch record.event {
-        case .change(let changeSet): return lines(changeSet, start)
+        case .change(let changeSet): return lines(changeSet, after: start)
         case .damaged(_, let reason):
             let reason = reason.printable
             // This doesn't apply to a managed file that a user other than root may have written.
             let consequence = record.domain.user == .managed ? "" : " The last good values, if any, stay in effect."
-            return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
+            return ["\(start) \(colored("damaged: \(reason)\(consequence)", in: .yellow))"]
         case .unsaved(_, let reason):
-            return ["\(start) \(colored("not saved: \(reason.printable)", .yellow))"]
+            return ["\(start) \(colored("not saved: \(reason.printable)", in: .yellow))"]
         case .recovered:
-            return ["\(start) \(colored("recovered", .green))"]
+            return ["\(start) \(colored("recovered", in: .green))"]
         case .unknown(_, nil):
-            return ["\(start) \(colored("changed while no agent was running", .yellow))"]
+            return ["\(start) \(colored("changed while no agent was running", in: .yellow))"]
         case .unknown(_, let rest?):
-            return lines(rest, start) + ["\(start) \(colored("keys excluded from the history changed", .yellow))"]
+            return lines(rest, after: start) + [
+                "\(start) \(colored("keys excluded from the history changed", in: .yellow))"
+            ]
         }
     }
 
-    private func lines(_ changeSet: ChangeSet, _ start: String) -> [String] {
-        let source = colored("(\(describe(changeSet)))", .dim)
+    private func lines(_ changeSet: ChangeSet, after start: String) -> [String] {
+        let source = colored("(\(describe(changeSet)))", in: .dim)
         let changes = changeSet.changes.map { change in "\(start) \(text(change))  \(source)" }
         return changes
-            + changeSet.overruled.map { "\(start) \(shownKey($0.key))  \(colored(text($0), .yellow))" }
+            + changeSet.overruled.map { "\(start) \(shownKey($0.key))  \(colored(text($0), in: .yellow))" }
     }
 
     private func text(_ lost: Overruled) -> String {
@@ -107,12 +109,12 @@ struct ChangeText {
         guard case .olderVersion(let time) = lost.reason else {
             return "overruled: \(what) by \(describe(lost.writer))"
         }
-        let version = time.map { "the version of \(Self.day($0)) \(Self.clock($0))" } ?? "an older version"
+        let version = time.map { "the version of \(Self.moment($0))" } ?? "an older version"
         return "overruled: \(what) by a program that had loaded \(version). To insist, write the file again."
     }
 
     /// Returns a key for display; an empty one as a pair of quotes.
-    private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : key.printable, .bold) }
+    private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : key.printable, in: .bold) }
 
     func name(_ domain: Domain) -> String { domain.description.printable }
 
@@ -126,8 +128,8 @@ struct ChangeText {
     private func describe(_ purpose: Origin.Purpose) -> String {
         let (name, subject) = purpose.texts
         return switch purpose {
-        case .undo(let cursor, let reach): "undo of \(numbers(cursor, reach))"
-        case .redo(let cursor, let reach): "redo of \(numbers(cursor, reach))"
+        case .undo(let cursor, let reach): "undo of \(numbers(cursor, back: reach))"
+        case .redo(let cursor, let reach): "redo of \(numbers(cursor, back: reach))"
         case .profile: "profile \(subject.printable)"
         case .reset: "reset of profile \(subject.printable)"
         case .other: "\(name.printable) \(subject.printable)"
@@ -135,7 +137,7 @@ struct ChangeText {
     }
 
     /// Returns the number of what was taken back, or the first and the last number.
-    private func numbers(_ newest: Cursor, _ reach: UndoReach) -> String {
+    private func numbers(_ newest: Cursor, back reach: UndoReach) -> String {
         let oldest = min(reach.oldest.values.min() ?? newest.revision, newest.revision)
         return oldest == newest.revision ? "\(oldest)" : "\(oldest) to \(newest.revision)"
     }
@@ -175,29 +177,24 @@ struct ChangeText {
         return "\(ellipses.0)\(text[start..<end])\(ellipses.1) (\(size))"
     }
 
-    func colored(_ text: String, _ color: Color) -> String {
+    func colored(_ text: String, in color: Color) -> String {
         isColored ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    private static func local(_ time: Timestamp) -> tm {
-        var seconds = time_t(time.nanoseconds / 1_000_000_000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return parts
-    }
-
-    /// Returns the local date.
-    private static func day(_ time: Timestamp) -> String {
-        let parts = local(time)
-        let numbers = [parts.tm_mon + 1, parts.tm_mday].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return "\(parts.tm_year + 1900)-\(numbers.joined(separator: "-"))"
-    }
+    /// Returns the local date and time of day.
+    private static func moment(_ time: Timestamp) -> String { local(time, as: "%Y-%m-%d ") + clock(time) }
 
     /// Returns the local time of day.
     private static func clock(_ time: Timestamp) -> String {
-        let parts = local(time)
-        let numbers = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        let milliseconds = String(1_000 + time.nanoseconds / 1_000_000 % 1_000).dropFirst()
-        return "\(numbers.joined(separator: ":")).\(milliseconds)"
+        "\(local(time, as: "%H:%M:%S")).\(String(1_000 + time.nanoseconds / 1_000_000 % 1_000).dropFirst())"
+    }
+
+    private static func local(_ time: Timestamp, as format: String) -> String {
+        var seconds = time_t(time.nanoseconds / 1_000_000_000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return String(unsafeUninitializedCapacity: 64) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress, $0.count, format, &parts) }
+        }
     }
 }

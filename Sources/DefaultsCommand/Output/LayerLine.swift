@@ -52,8 +52,8 @@ struct LayerLine {
             let start = "\(start.padded(to: width))  \(layer.path.printable.padded(to: pathWidth))  "
             let value = style.shown(layer.value)
             return layer.wins
-                ? style.colored(start, .bold) + style.colored(value, .green) + "\n"
-                : style.colored("\(start)\(value)", .dim) + "\n"
+                ? style.colored(start, in: .bold) + style.colored(value, in: .green) + "\n"
+                : style.colored("\(start)\(value)", in: .dim) + "\n"
         }.joined()
     }
 }

@@ -77,3 +77,12 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
         }
     }
 }
+
+/// The option to color output.
+struct ColorOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
+
+    /// The form of changes as text, colored as the option says.
+    var text: ChangeText { ChangeText(isColored: color.isColored()) }
+}

@@ -37,8 +37,7 @@ struct TailOptions: ParsableArguments {
         help: ArgumentHelp("Run this shell command for each change set instead of printing it.", valueName: "command"))
     var exec: String?
 
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
 
     /// The modes of a subscription that the command offers.
     enum Mode: String, ExpressibleByArgument, CaseIterable {

@@ -200,7 +200,7 @@ struct TailSession {
         if options.json {
             if let line = ChangeJSON.line(event) { write(line) }
         } else {
-            ChangeText(isColored: options.color.isColored()).lines(event).forEach(write)
+            options.style.text.lines(event).forEach(write)
         }
     }
 

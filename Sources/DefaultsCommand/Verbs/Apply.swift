@@ -31,8 +31,7 @@ struct Apply: ParsableCommand {
     var name: String?
     @Option(help: ArgumentHelp("Reset all keys that the profile of this name has set.", valueName: "name"))
     var undo: String?
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
     @Argument(help: "The profile, or - for standard input.", completion: .file()) var path: FilePath?
 
     func validate() throws {
@@ -50,7 +49,7 @@ struct Apply: ParsableCommand {
         let name = undo ?? name ?? path.map { Self.name(of: $0) } ?? ""
         let opened = try location.open()
         let backend = opened.backend
-        let style = ChangeText(isColored: color.isColored())
+        let style = style.text
         // Read the history before the first change, so that nothing is changed if it can't be read.
         let trace = try prune || undo != nil ? trace(of: name) : nil
         var changed: Set<Domain> = []

@@ -30,14 +30,14 @@ struct Delete: ParsableCommand {
         let open = try location.open(domain)
         let consequence = "; nothing is deleted"
         guard let key = key.map(path.key) else {
-            _ = try open.values(OpenDomain.replacement, consequence)
+            _ = try open.values(OpenDomain.replacement, consequence: consequence)
             return try open.edit([:], replacesAll: true)
         }
-        let values = try open.values(for: key, OpenDomain.replacement, consequence)
+        let values = try open.values(for: key, use: OpenDomain.replacement, consequence: consequence)
         try open.change(from: values, of: key.candidates) { values in
             try key.checkForDeletion(in: values, of: open.location)
             let found = try key.path(in: values)
-            _ = try found.value(in: values, of: open.location, consequence)
+            _ = try found.value(in: values, of: open.location, consequence: consequence)
             return try found.edit(in: values, of: open.location) { _ in nil }
         }
     }

@@ -27,8 +27,7 @@ struct Diff: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
     @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
     @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String?
     @OptionGroup var range: HistoryRange
@@ -54,7 +53,7 @@ struct Diff: ParsableCommand {
             func values(at point: HistoryPoint) throws -> DomainValues {
                 let domain = try PastDomain(open, at: point, location)
                 if domain.isUnknown {
-                    throw Failure(NotFound.domain(open, ", and has no history").message, .noInput)
+                    throw Failure(NotFound.domain(open, consequence: ", and has no history").message, .noInput)
                 }
                 isUncertain = domain.report() || isUncertain
                 return domain.values
@@ -69,7 +68,7 @@ struct Diff: ParsableCommand {
         if json {
             try StandardOutput.write(JSONText.object([("changes", ChangeJSON.list(changes))]) + "\n")
         } else {
-            let style = ChangeText(isColored: color.isColored())
+            let style = style.text
             try StandardOutput.write(changes.map { style.text($0) + "\n" }.joined())
         }
         if isUncertain { throw ExitCode(ExitStatus.dataError.rawValue) }

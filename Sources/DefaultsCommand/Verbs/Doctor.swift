@@ -30,13 +30,12 @@ struct Doctor: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
 
     func run() throws {
         let examination = Examination(
             directory: location.directory, socket: location.socket, environment: .current)
-        let style = ChangeText(isColored: color.isColored())
+        let style = style.text
         try StandardOutput.write(json ? examination.json + "\n" : examination.text(style))
         if examination.findings.needAttention { throw ExitCode(1) }
     }

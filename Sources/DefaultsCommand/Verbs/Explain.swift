@@ -30,8 +30,7 @@ struct Explain: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The key (default: every key).", completion: Candidates.key) var key: String?
 
@@ -43,7 +42,7 @@ struct Explain: ParsableCommand {
         let all = Set(snapshots.flatMap(\.values.keys)).sorted()
         let found = try (key.map { [$0] } ?? all).map { ($0, try layers(of: $0, in: snapshots, open)) }
         guard found.first?.1.isEmpty == false else { throw missing(open, snapshots, among: all) }
-        let style = ChangeText(isColored: color.isColored())
+        let style = style.text
         if json {
             try StandardOutput.write(found.map { Self.json(key: $0, of: open.domain.name, $1) }.joined())
         } else if key != nil {
@@ -85,7 +84,7 @@ struct Explain: ParsableCommand {
         var near = Suggestion.question(key, among: keys)
         // Perhaps the domain was misspelled.
         if near.isEmpty, !snapshots.contains(where: { $0.domain.name == open.domain.name && !$0.values.isEmpty }) {
-            near = NotFound.suggestedDomain(open, "the domain ")
+            near = NotFound.suggestedDomain(open, after: "the domain ")
         }
         let whose =
             open.location.directory == nil

@@ -38,8 +38,7 @@ struct Log: ParsableCommand {
         help: ArgumentHelp("Show at most this many change sets.", valueName: "count"))
     var count: Int?
     @Flag(help: "Print one JSON object per line, as `defaults tail --json` does.") var json = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
+    @OptionGroup var style: ColorOption
     @OptionGroup var scope: HistoryScope
 
     func validate() throws {
@@ -49,7 +48,7 @@ struct Log: ParsableCommand {
     func run() throws {
         var (_, history) = try location.openHistory(of: try scope.filter())
         try range.check(history)
-        let style = ChangeText(isColored: color.isColored())
+        let style = style.text
         var shown = 0
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {

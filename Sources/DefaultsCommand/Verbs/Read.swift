@@ -55,7 +55,7 @@ struct Read: ParsableCommand {
             let open = try location.open(domain)
             let past = try PastDomain(open, at: at, location)
             let path = try key.map(path.key)?.path(in: past.values)
-            if past.isUnknown { throw NotFound.domain(open, ", and the history has no change to it") }
+            if past.isUnknown { throw NotFound.domain(open, consequence: ", and the history has no change to it") }
             let isUncertain = past.report(about: path?.key)
             let value = try path?.value(in: past.values, of: open.location) ?? .dictionary(past.values)
             try format.output.show(value)

@@ -31,10 +31,7 @@ struct Tail: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var options: TailOptions
-    @Argument(help: "The domain, or a pattern of names (default: all domains).", completion: Candidates.domain)
-    var domain: String?
-    @Argument(help: "Keys, or patterns of keys (default: all keys).", completion: Candidates.key)
-    var keys: [String] = []
+    @OptionGroup var scope: HistoryScope
 
     func validate() throws {
         if let count = options.count, count < (options.initial ? 0 : 1) {
@@ -64,7 +61,7 @@ struct Tail: ParsableCommand {
         try directory.checkExistence()
         var session = TailSession(
             directory: directory, address: address, options: options,
-            filter: try .named(domain, keys))
+            filter: try scope.filter())
         if try !session.run() { throw ExitCode(ExitStatus.timeout.rawValue) }
     }
 }
