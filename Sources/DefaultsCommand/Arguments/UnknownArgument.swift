@@ -10,15 +10,15 @@ enum UnknownArgument {
         if words.first == "--" || words.contains(where: isForParser) { return }
         var rest = words
         while let word = rest.first, word.hasPrefix("-") {
-            guard OptionTable.has(word) else { throw unknown(word, nil) }
+            guard OptionTable.has(word) else { throw unknown(word, to: nil) }
             rest = rest.dropFirst(OptionTable.hasValue(word) ? 2 : 1)
         }
         guard let verbName = rest.popFirst() else { return }
         let verb = try findVerb(verbName, topic: rest.first)
         let leading = words.prefix { $0 != verbName }
         if let misplaced = leading.first(where: { !OptionTable.isCommon($0) }) {
-            guard verb.option(named: misplaced) != nil else { throw unknown(misplaced, verb) }
-            throw failure("Put \(name(of: misplaced)) after the verb.", verb)
+            guard verb.has(misplaced) else { throw unknown(misplaced, to: verb) }
+            throw failure("Put \(name(of: misplaced)) after the verb.", of: verb)
         }
         while let word = rest.popFirst(), word != "--" {
             guard word.hasPrefix("-"), word != "-" else {
@@ -26,8 +26,8 @@ enum UnknownArgument {
                 if verb.isPassthrough { return }
                 continue
             }
-            guard let option = verb.option(named: word) else { throw unknown(word, verb) }
-            if option.hasValue, !word.contains("=") { rest = rest.dropFirst() }
+            guard verb.has(word) else { throw unknown(word, to: verb) }
+            if (verb.options + OptionTable.common.options).contains(word) { rest = rest.dropFirst() }
         }
     }
 
@@ -59,16 +59,16 @@ enum UnknownArgument {
             "Unknown verb \"\(name)\".\(Suggestion.question(name, among: names)) See `defaults --help`.", .usage)
     }
 
-    private static func unknown(_ option: String, _ verb: OptionTable.Verb?) -> Failure {
+    private static func unknown(_ option: String, to verb: OptionTable.Verb?) -> Failure {
         let name = name(of: option)
-        let known = (OptionTable.common + (verb?.options ?? [])).map(\.name)
+        let known = [OptionTable.common, verb].compactMap(\.self).flatMap { $0.flags + $0.options }
         let remedy =
             verb?.domains == OptionTable.DomainCount.none
             ? "" : " Use -- before a domain or key that starts with a dash."
-        return failure("Unknown option \"\(name)\".\(Suggestion.question(name, among: known))\(remedy)", verb)
+        return failure("Unknown option \"\(name)\".\(Suggestion.question(name, among: known))\(remedy)", of: verb)
     }
 
-    private static func failure(_ message: String, _ verb: OptionTable.Verb?) -> Failure {
+    private static func failure(_ message: String, of verb: OptionTable.Verb?) -> Failure {
         let command = verb.map { "help \($0.names[0])" } ?? "help"
         return Failure("\(message) See `defaults \(command)`.", .usage)
     }
@@ -80,13 +80,6 @@ enum UnknownArgument {
 }
 
 extension OptionTable {
-    /// An option or a flag.
-    struct Option {
-        let name: String
-        /// Whether the option takes a value: the text after "=", or the next argument.
-        let hasValue: Bool
-    }
-
     /// The number of domains that a verb takes.
     enum DomainCount {
         case none, one, several
@@ -98,14 +91,16 @@ extension OptionTable {
         let names: [String]
         let domains: DomainCount
         /// Whether the verb itself reads everything after its first operand, so that none of it is an option.
-        let isPassthrough: Bool
-        /// The verb's own options.
-        let options: [Option]
+        var isPassthrough = false
+        /// The verb's own options that take no value.
+        let flags: [String]
+        /// Its own options that take a value: the text after "=", or the next argument.
+        let options: [String]
 
-        /// Returns the option with a name, which may be followed by "=" and a value.
-        func option(named text: String) -> Option? {
-            let name = text.prefix { $0 != "=" }
-            return (options + OptionTable.common).first { $0.name == name }
+        /// Returns whether this is an option of the verb, or of all verbs; it may be followed by "=" and a value.
+        func has(_ text: String) -> Bool {
+            let name = String(text.prefix { $0 != "=" })
+            return flags.contains(name) || options.contains(name) || OptionTable.isCommon(name)
         }
     }
 
@@ -114,15 +109,15 @@ extension OptionTable {
 
     /// Returns whether an option is common to all verbs; it may be followed by "=" and a value.
     static func isCommon(_ text: String) -> Bool {
-        let name = text.prefix { $0 != "=" }
-        return common.contains { $0.name == name }
+        let name = String(text.prefix { $0 != "=" })
+        return common.flags.contains(name) || common.options.contains(name)
     }
 
     /// Returns whether any verb has the option, which may be followed by "=" and a value.
-    static func has(_ text: String) -> Bool { verbs.contains { $0.option(named: text) != nil } }
+    static func has(_ text: String) -> Bool { verbs.contains { $0.has(text) } }
 
     /// Returns whether a verb's own option takes a value.
     static func hasValue(_ name: String) -> Bool {
-        verbs.contains { $0.options.contains { $0.hasValue && $0.name == name } }
+        verbs.contains { $0.options.contains(name) }
     }
 }

@@ -17,9 +17,8 @@ enum OptionTableSource {
             /// The command's verbs and their options, for everything that reads arguments without the parser.
             enum OptionTable {
                 /// The options of all verbs.
-                static let common: [Option] = [
-            \(options(of: command))
-                ]
+                static let common = Verb(names: [], domains: .none,
+                    \(options(of: command)))
 
                 /// The verbs, including "help".
                 static let verbs: [Verb] = [
@@ -36,9 +35,8 @@ enum OptionTableSource {
         let domains = operands.isEmpty ? "none" : operands.count > 1 || operands[0].isRepeating ? "several" : "one"
         let isPassthrough = (verb.arguments ?? []).contains { $0.parsingStrategy == "allRemainingInput" }
         let options = options(of: verb)
-        let list = options.isEmpty ? "[]" : "[\n\(options)\n        ]"
-        let properties = "domains: .\(domains), isPassthrough: \(isPassthrough), options: \(list)"
-        return "        Verb(names: [\(names)], \(properties)),"
+        let properties = "domains: .\(domains)\(isPassthrough ? ", isPassthrough: true" : "")"
+        return "        Verb(names: [\(names)], \(properties),\n            \(options)),"
     }
 
     private static func isDomain(_ argument: CommandDescription.Argument) -> Bool {
@@ -48,11 +46,13 @@ enum OptionTableSource {
     private static func options(of command: CommandDescription) -> String {
         let common = ["directory", "socket", "currentHost", "host", "app", "version", "h", "help"]
         let isRoot = command.subcommands != nil
-        return (command.arguments ?? []).filter { $0.kind != "positional" }.flatMap { argument in
-            (argument.names ?? []).filter { isRoot || !common.contains($0.name) }.map { name in
-                let indentation = isRoot ? "        " : "            "
-                return "\(indentation)Option(name: \"-\(name.flag)\", hasValue: \(argument.kind == "option")),"
-            }
-        }.joined(separator: "\n")
+        func names(_ kind: String) -> String {
+            (command.arguments ?? []).filter { $0.kind == kind }.flatMap { $0.names ?? [] }
+                .filter { isRoot || !common.contains($0.name) }.map { "\"-\($0.flag)\"" }.joined(separator: ", ")
+        }
+        let (flags, options) = ("flags: [\(names("flag"))],", "options: [\(names("option"))]")
+        // The line is indented by 12, and ends with two more characters.
+        let isLong = flags.count + 1 + options.count + 14 > 120
+        return "\(flags)\(isLong ? "\n            " : " ")\(options)"
     }
 }
