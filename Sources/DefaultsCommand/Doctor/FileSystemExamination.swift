@@ -76,47 +76,47 @@ struct FileSystemExamination {
             "Keep the preferences on a local file system, such as ext4: name a directory there with "
             + "DEFAULTS_DIRECTORY."
         var findings: [Finding] = []
-        func lack(_ severity: Finding.Severity, id: String, of what: String, remedy: String = remedy) {
+        func lack(_ severity: Finding.Severity, id: String, text: String, remedy: String = remedy) {
             findings.append(
                 Finding(
-                    severity, id: "file-system-\(id)", message: "The file system of \(path) (\(kind.name)) \(what)",
+                    severity, id: id, message: "The file system of \(path) (\(kind.name)) \(text)",
                     remedy: remedy, path: path))
         }
         switch kind.unreported {
         case .byOthers:
             lack(
-                .note, id: "shared",
-                of: "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
+                .note, id: "file-system-shared",
+                text: "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
                     + "seconds later.")
         case .inLowerLayers:
             lack(
-                .note, id: "layers", of: "doesn't report changes made in a lower layer.",
+                .note, id: "file-system-layers", text: "doesn't report changes made in a lower layer.",
                 remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
                     + "file there, send SIGHUP to the agent.")
         case nil: break
         }
         if abilities?.exchange == false {
             lack(
-                .warning, id: "exchange",
-                of: "can't exchange two files atomically. A change that another program makes during a save may be "
+                .warning, id: "file-system-exchange",
+                text: "can't exchange two files atomically. A change that another program makes during a save may be "
                     + "lost.")
         }
         if abilities?.leases == false {
             lack(
-                .note, id: "leases",
-                of: "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
+                .note, id: "file-system-leases",
+                text: "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
                     + "case a program is still writing it.")
         }
         if abilities?.attributes == false {
             lack(
-                .note, id: "attributes",
-                of: "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
+                .note, id: "file-system-attributes",
+                text: "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
                     + "their timestamps.")
         }
         if abilities?.fineTimes == false {
             lack(
-                .note, id: "times",
-                of: "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
+                .note, id: "file-system-times",
+                text: "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
                     + "repeatedly.")
         }
         return findings
