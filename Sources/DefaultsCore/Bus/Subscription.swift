@@ -25,6 +25,8 @@ package struct Subscription: Hashable, Sendable {
 
     package private(set) var filter: SubscriptionFilter
     package let mode: Mode
+    /// The position at which the subscription began.
+    package let beginning: Cursor
     /// The revision up to which everything has been delivered.
     package private(set) var revision: Revision
     /// The position after which the subscriber has missed records because they were discarded; `nil` if it hasn't
@@ -47,15 +49,15 @@ package struct Subscription: Hashable, Sendable {
     package init(_ start: Start, filter: SubscriptionFilter, mode: Mode, log: ChangeLog) {
         self.filter = filter
         self.mode = mode
-        self.revision = log.head
         self.needsSnapshot = start == .snapshot
-        guard case .after(let cursor) = start else { return }
-        if cursor.epoch == log.epoch, cursor.revision <= log.head {
-            revision = cursor.revision
-            mayKnowPart = mode == .latest && revision < log.head
+        if case .after(let cursor) = start, cursor.epoch == log.epoch, cursor.revision <= log.head {
+            beginning = cursor
+            mayKnowPart = mode == .latest && cursor.revision < log.head
         } else {
-            missedFrom = cursor
+            beginning = log.cursor
+            if case .after(let cursor) = start { missedFrom = cursor }
         }
+        revision = beginning.revision
     }
 
     /// Adds domain names, effective from the log's end, if everything up to there has been delivered.

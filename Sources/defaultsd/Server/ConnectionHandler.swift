@@ -294,8 +294,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         try SubscriptionLimits.check(filter, beside: subscriptions.values)
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription
-        send(
-            .subscribed(Cursor(epoch: server.store.cursor.epoch, revision: subscription.revision)), to: number)
+        send(.subscribed(subscription.beginning), to: number)
     }
 
     /// Checks that a subscription exists.
