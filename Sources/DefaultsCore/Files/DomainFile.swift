@@ -103,8 +103,8 @@ package struct DomainFile: Sendable {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             return try attempt(
-                file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes,
-                after: earlier)
+                file, with: file.status(), known: known, openWriters: openWriters, afterEvent: afterEvent,
+                keepsBytes: keepsBytes, after: earlier)
         } catch {
             return .certain(error.number == ENOENT ? absence : .unusable(damage(after: error, of: path)))
         }
@@ -129,21 +129,24 @@ package struct DomainFile: Sendable {
     func readQuickly(known: FileVersion?) -> FileReading? {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
-            guard try file.status().st_size <= Self.quickSize else { return nil }
+            // The lease ends with the descriptor, at the latest.
             guard linux_lease_read(file.number) == 0 else { return errno == EAGAIN ? .beingWritten : nil }
-            defer { linux_lease_release(file.number) }
-            let attempt = try attempt(file, known: known, openWriters: .wait, afterEvent: true, keepsBytes: false)
+            let status = try file.status()
+            guard status.st_size <= Self.quickSize else { return nil }
+            let attempt = try attempt(
+                file, with: status, isLeased: true, known: known, openWriters: .wait, afterEvent: true,
+                keepsBytes: false)
             return if case .certain(let reading) = attempt { reading } else { nil }
         } catch {
             return error.number == ENOENT ? .missing : nil
         }
     }
 
+    /// Attempts to read an open file; `isLeased` if it was leased before its status was read.
     private func attempt(
-        _ file: borrowing FileDescriptor, known: FileVersion?, openWriters: OpenWriterPolicy, afterEvent: Bool,
-        keepsBytes: Bool, after earlier: FileVersion? = nil
+        _ file: borrowing FileDescriptor, with status: FileStatus, isLeased: Bool = false, known: FileVersion?,
+        openWriters: OpenWriterPolicy, afterEvent: Bool, keepsBytes: Bool, after earlier: FileVersion? = nil
     ) throws(SystemCall.Failure) -> Attempt<FileReading> {
-        let status = try file.status()
         // Check the ownership of any kind of file, even if its bytes are known.
         if let managedDirectory,
             let problem = RootOwnership.problem(ofFileAt: path, with: status, below: managedDirectory)
@@ -157,7 +160,11 @@ package struct DomainFile: Sendable {
         let identity = FileIdentity(status)
         if !afterEvent, let known, known.isSettled, known.identity == identity { return .certain(.unchanged(known)) }
         guard identity.size <= limits.bytes else { return .certain(.unusable(tooLarge("has \(identity.size) bytes"))) }
-        switch try attemptWhole(file, openWriters: openWriters, after: earlier) {
+        let whole: Attempt<WholeReading?> =
+            isLeased
+            ? .certain(try readLeased(file, as: identity))
+            : try attemptWhole(file, openWriters: openWriters, after: earlier)
+        switch whole {
         case .uncertain(let version): return .uncertain(version)
         case .certain(nil): return .certain(.beingWritten)
         case .certain(let whole?): return .certain(reading(of: whole, in: file, known: known, keepsBytes: keepsBytes))
@@ -265,16 +272,12 @@ package struct DomainFile: Sendable {
     private func attemptWhole(
         _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy, after earlier: FileVersion?
     ) throws(SystemCall.Failure) -> Attempt<WholeReading?> {
-        if linux_lease_read(file.number) == 0 {
-            defer { linux_lease_release(file.number) }
-            let (bytes, version) = try readOnce(file)
-            return .certain((bytes, version, false))
-        }
+        if linux_lease_read(file.number) == 0 { return .certain(try readLeased(file, as: FileIdentity(file.status()))) }
         // EAGAIN means that a program has the file open for writing; any other error, that leases aren't available.
         let isOpen = errno == EAGAIN
         if isOpen, openWriters == .wait { return .certain(nil) }
         let now = Timestamp.now()
-        let (bytes, version) = try readOnce(file)
+        let (bytes, version) = try readOnce(file, as: FileIdentity(file.status()))
         if let earlier { return .certain(earlier == version ? (bytes, version, isOpen) : nil) }
         // A writer that began during the read has given the file other times.
         if !isOpen, version.identity.isOld(at: now), FileIdentity(try file.status()) == version.identity {
@@ -283,10 +286,18 @@ package struct DomainFile: Sendable {
         return .uncertain(version)
     }
 
+    /// Reads a leased file, and releases the lease.
+    private func readLeased(
+        _ file: borrowing FileDescriptor, as identity: FileIdentity
+    ) throws(SystemCall.Failure) -> WholeReading {
+        defer { linux_lease_release(file.number) }
+        let (bytes, version) = try readOnce(file, as: identity)
+        return (bytes, version, false)
+    }
+
     private func readOnce(
-        _ file: borrowing FileDescriptor
+        _ file: borrowing FileDescriptor, as identity: FileIdentity
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
-        let identity = FileIdentity(try file.status())
         // Check the size that is allocated below, since a sparse file can grow enormously at any time.
         guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
