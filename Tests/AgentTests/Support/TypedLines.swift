@@ -57,7 +57,7 @@ enum TypedLines {
         for number, line in enumerate(json.load(sys.stdin)):
             if os.path.exists(log): os.unlink(log)
             os.write(fd, line.encode() + b"\t\necho DO''NE%d\n" % number)
-            hasEnded, out = shows(b"DONE%d\r" % number, 10)
+            hasEnded, out = shows(b"DONE%d\r" % number, 60)
             if not hasEnded:
                 # The line is incomplete, for example because of an open quote.
                 os.write(fd, b"\x03\necho BA''CK%d\n" % number)
