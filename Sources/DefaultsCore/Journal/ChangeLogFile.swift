@@ -6,8 +6,9 @@ import Linux
 ///
 /// The file has a header followed by entries, each with its length and hash. New entries are appended. A file that
 /// exceeds its size limit is replaced by a version without the records that the log has discarded, which move to the
-/// archive. Writes aren't synchronized until the agent ends and closes the log. If the system ends before that, the
-/// last records may be lost. A log of another boot that wasn't closed therefore continues under a new epoch.
+/// archive. Appended entries aren't synchronized until the agent ends and closes the log, or a new version replaces
+/// the file. If the system ends before that, the last records may be lost. A log of another boot that wasn't closed
+/// therefore continues under a new epoch.
 ///
 /// Unchecked because a new version is written on one thread and then used on others. Until it is published, only that
 /// thread has it; from then on, `Journal.logFile` guards it.

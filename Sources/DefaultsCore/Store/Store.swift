@@ -10,9 +10,9 @@ package import PropertyList
 /// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
 /// called from any thread; those that wait for the disk say so.
 ///
-/// The lock order is `saving`, then one of `fileLocks`, then the journal's `logFile`, then `state`; only the first two
-/// may be held while the observer is called. The journal's `archive` comes before `logFile`, and isn't held together
-/// with the first two.
+/// The lock order is `saving`, then the `DirectoryLock`, then one of `fileLocks`, then the journal's `logFile`, then
+/// `state`; only the first three may be held while the observer is called. The journal's `archive` comes before
+/// `logFile`, and isn't held together with the first three.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.

@@ -5,7 +5,7 @@
 struct StoreState: LoggedState {
     var domains = DomainTable()
     var log: ChangeLog
-    /// The entries that the log file lacks, in order; `nil` if the log has no file.
+    /// The entries that the log file lacks, in order; `nil` if they aren't collected.
     var outbox: [LogEntry]?
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
