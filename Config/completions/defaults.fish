@@ -443,12 +443,13 @@ function __defaults_without_single_dashes
     end
 end
 
-# For each key that is pressed, fish checks some 280 conditions, nearly all of other verbs. Parsing the line for
-# each would take half a second.
-for kind in flags_or_options positional
-    functions -c __defaults_should_offer_completions_for_$kind __defaults_should_offer_for_$kind
-    function __defaults_should_offer_completions_for_$kind -V kind -a expected_commands
+# At each completion, fish checks some 280 conditions, nearly all of them about other verbs. Parsing the line
+# for each would take half a second.
+for __defaults_kind in flags_or_options positional
+    functions -c __defaults_should_offer_completions_for_$__defaults_kind __defaults_offer_$__defaults_kind
+    function __defaults_should_offer_completions_for_$__defaults_kind -V __defaults_kind -a expected_commands
         contains -- (string split ' ' $expected_commands)[-1] (__defaults_tokens -pc)
-        and __defaults_should_offer_for_$kind $argv
+        and __defaults_offer_$__defaults_kind $argv
     end
 end
+set -e __defaults_kind

@@ -30,7 +30,9 @@ final class AgentSession: Session {
     private var lastHeard = MonotonicTime.now()
     /// Whether the process is about to end.
     private var isExiting = false
-    /// Whether changes are observed; the session must then notice when no more can arrive.
+    /// Whether changes are observed.
+    ///
+    /// If so, the session must notice when none can arrive anymore.
     var isObserved = false
     /// The silence, in milliseconds, after which an observed agent is asked whether it is still there.
     private let keepAliveInterval: Int64

@@ -110,7 +110,7 @@ package struct DomainFile: Sendable {
         }
     }
 
-    /// The outcome of reading a name that leads to no file: there is none, or a link leads nowhere.
+    /// The reading of a path where no file can be opened: a missing file, or a link that leads nowhere.
     private var absence: FileReading {
         do throws(SystemCall.Failure) {
             return try FileStatus(at: path, followsLinks: false).isLink ? .unusable(missingTarget) : .missing

@@ -8,7 +8,7 @@ struct SocketFile {
     private let path: String
     private let status: FileStatus
 
-    /// Finds the file at a path; fails if there is none, or if it can't be examined.
+    /// Reads the status of the file at a path; fails if there is no file, or its status can't be read.
     init?(at path: String) {
         guard let status = try? FileStatus(at: path, followsLinks: false) else { return nil }
         (self.path, self.status) = (path, status)
