@@ -141,8 +141,8 @@ extension Journal {
         return file.problem != nil && mayCopy ? .copied : .stay
     }
 
-    /// Writes a new version of the log's file beside it.
-    private func draft(_ contents: ChangeLogFile.Contents) throws(SystemCall.Failure) -> ChangeLogFile {
+    /// Writes a new version of the log's file beside it, and waits until it is on the disk.
+    func draft(_ contents: ChangeLogFile.Contents) throws(SystemCall.Failure) -> ChangeLogFile {
         let new = try ChangeLogFile(drafting: contents, for: location.log)
         try new.synchronize()
         return new

@@ -94,8 +94,10 @@ package final class Journal: Sendable {
                         let contents = ChangeLogFile.Contents(
                             of: log, marks: copy.marks(), excluding: exclusions, sizeLimit: file.sizeLimit,
                             identity: earlier?.identity)
-                        let new = try ChangeLogFile(drafting: contents, for: location.log)
+                        let new = try draft(contents)
                         try new.publish()
+                        // The caller may now remove the fallback, whose records this file has.
+                        try FileDescriptor.synchronizeDirectory(of: location.log)
                         file.phase = .writing(new)
                     }
                 } catch {

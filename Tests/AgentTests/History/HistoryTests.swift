@@ -1,6 +1,7 @@
 import DefaultsClient
 import DefaultsCore
 import Foundation
+import Linux
 import ProgramSupport
 import PropertyList
 import TestSupport
@@ -102,6 +103,30 @@ struct HistoryTests {
             #expect(try second.connect().welcome.cursor.epoch == cursor.epoch)
             #expect(RawFile.exists(log) && !RawFile.exists(former))
             #expect(try defaults(second, "log").contains("(none) → \"1\""))
+        }
+    }
+
+    @Test(
+        "The log beside the socket is removed only when the one that takes over is on the disk",
+        .enabled(if: Injection.isPossible))
+    func orderOfTakingOver() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try defaults(first, "write", "org.a", "key", "1")
+            first.terminate()
+            let log = try place.log()
+            let former = "\(place.socket).\(Path.lastName(of: log))"
+            #expect(rename(log, former) == 0)
+            let (trace, new, directory) = (place.root + "/trace", log + ".new-1", Path.directory(of: log))
+            let second = try AgentProcess(
+                place, launcher: AttachedFault.launcher(at: [log, new, directory, former], nil, output: trace))
+            second.kill()
+            let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+            let order = [
+                ["fsync(", "<\(new)>"], ["rename(", "\"\(new)\"", "\"\(log)\""], ["fsync(", "<\(directory)>"],
+                ["unlink(", "\"\(former)\""],
+            ].map { parts in lines.firstIndex { line in parts.allSatisfy { line.contains($0) } } }
+            #expect(!order.contains(nil) && order.compactMap(\.self) == order.compactMap(\.self).sorted(), "\(order)")
         }
     }
 
