@@ -99,10 +99,20 @@ extension Saver {
             // The directory may be shared with other users; leave their files alone. If it can't be read, there is
             // nothing to do.
             let names = (try? PreferencesDirectory(path: parent).names(in: "")) ?? []
-            for (name, temporary) in Self.leftovers(among: names) {
-                let path = "\(parent)/\(name)"
-                guard let original = originals[temporary.target], !ours.contains(path) else { continue }
-                if !handle(temporary, at: path, of: original) { isDone = false }
+            let found = Self.leftovers(among: names).map { (temporary: $1, path: "\(parent)/\($0)") }
+                .filter { originals[$0.temporary.target] != nil && !ours.contains($0.path) }
+            guard let link = originals.values.first, !found.isEmpty else { continue }
+            do throws(DefaultsError) {
+                // A process that saves by the file's real path locks only that directory.
+                let file = DomainFile(path: link.path, limits: store.limits)
+                let lock = try file.lockTarget(beside: store.directory, timeout: 0)
+                for (temporary, path) in found {
+                    guard let original = originals[temporary.target] else { continue }
+                    if !handle(temporary, at: path, of: original) { isDone = false }
+                }
+                _ = consume lock
+            } catch {
+                isDone = false
             }
         }
         return isDone

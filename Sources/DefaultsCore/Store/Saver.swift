@@ -48,8 +48,9 @@ struct Saver: ~Copyable {
             directoryChange = store.directory.lastChange(around: domain, now: .now())
             let timeout = policy == .wait ? 10_000 : 0
             let lock = try lockDirectory(timeout: timeout)
-            let targetLock = try store.file(of: domain)?.lockTarget(beside: store.directory, timeout: timeout)
+            // This locks directories that links lead to.
             if leftovers == .unknown || leftovers == .some && store.lifetime == .transient { try handleLeftovers() }
+            let targetLock = try store.file(of: domain)?.lockTarget(beside: store.directory, timeout: timeout)
             try store.fileLocks.withFile(of: domain) { () throws(DefaultsError) in
                 if let request {
                     reload(domain)

@@ -134,6 +134,29 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A leftover beside a link's target waits for a process that saves in that directory")
+    func lockedBehindLink() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = current; }", to: elsewhere + "/real")
+            symlink("../d-elsewhere/real", fixture.path)
+            let hash = ContentHash(value: 1)
+            let leftover = TemporaryFile(for: fixture.path, new: hash, expected: hash).name
+            try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(leftover)")
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            do {
+                let lock = try DirectoryLock(PreferencesDirectory(path: elsewhere))
+                #expect(store.examineDisplaced())
+                #expect(namesOfFiles(in: elsewhere) == [leftover, DirectoryLock.fileName, "real"])
+                _ = consume lock
+            }
+            #expect(!store.examineDisplaced())
+            #expect(namesOfFiles(in: elsewhere) == ["real", "real.displaced-1"])
+        }
+    }
+
     @Test(
         "Leftovers beside a link's target belong to the link, even between the directory and ByHost",
         .enabled(if: ForeignProcess.hasPython), arguments: [true, false], ["displaced", "unsaved"])
