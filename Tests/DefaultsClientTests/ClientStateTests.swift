@@ -30,7 +30,7 @@ struct ClientStateTests {
         let again = unsaved.dequeueUnsent(session: 1)
         #expect(again.count == left.count)
         #expect(again.allSatisfy { $0.replacing != nil })
-        unsaved.save(domain, upTo: 10_000)
+        unsaved.removeSaved(of: domain, upTo: 10_000)
         #expect(unsaved.isEmpty)
     }
 

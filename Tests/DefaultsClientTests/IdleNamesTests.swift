@@ -63,7 +63,7 @@ struct IdleNamesTests {
         #expect(state.values(of: Domain(edited)) == ["k": 2] && state.values(of: Domain(used)) == ["k": 1])
         _ = state.dequeueRequests()
         _ = state.accept(1)
-        state.save(Domain(edited), upTo: 1)
+        state.markSaved(Domain(edited), upTo: 1)
         state.release(used)
         #expect(try useOthers("c").isSuperset(of: [edited, used]))
     }

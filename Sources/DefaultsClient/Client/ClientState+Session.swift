@@ -210,8 +210,8 @@ extension ClientState {
     }
 
     /// Records that all edits of a domain up to a number are durable.
-    mutating func save(_ domain: Domain, upTo number: UInt64) {
-        unsaved.save(domain, upTo: number)
+    mutating func markSaved(_ domain: Domain, upTo number: UInt64) {
+        unsaved.removeSaved(of: domain, upTo: number)
         unsavedCommits.remove(domain)
     }
 

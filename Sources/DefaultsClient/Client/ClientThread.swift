@@ -297,7 +297,7 @@ final class ClientThread {
             // The next conditional edit must be requested.
             if !commits.isEmpty { client.requests.wake() }
         case .unsaved(let domain): client.state.withLock { $0.markUnsaved(domain) }
-        case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }
+        case .saved(let domain, let number): client.state.withLock { $0.markSaved(domain, upTo: number) }
         case .synchronized(let number, let failures):
             barriers.finish(number, with: failures)
         case .trouble(let error): client.report(error, of: .saving)

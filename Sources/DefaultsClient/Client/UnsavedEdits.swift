@@ -133,7 +133,7 @@ struct UnsavedEdits: Sendable {
     }
 
     /// Removes the saved edits of a domain, which are all edits up to a number.
-    mutating func save(_ domain: Domain, upTo number: UInt64) {
+    mutating func removeSaved(of domain: Domain, upTo number: UInt64) {
         guard var left = numbers.removeValue(forKey: domain) else { return }
         while let first = left.first, first <= number {
             if let index = find(first) { void(index) }

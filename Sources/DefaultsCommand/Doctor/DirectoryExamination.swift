@@ -34,7 +34,7 @@ struct DirectoryExamination {
                     if CopiedFile.isOne(name, among: names) { copies.append(file) }
                 } else if let reason = BackupFile.reason(ofName: name) {
                     backups[reason, default: []].append(file)
-                } else if TemporaryFile(name: name) != nil {
+                } else if TemporaryName(name: name) != nil {
                     hidden.append(file)
                 }
             }

@@ -10,12 +10,12 @@ import Linux
 /// the file. If the system ends before that, the last records may be lost. A log of another boot that wasn't closed
 /// therefore continues under a new epoch.
 ///
-/// Unchecked because a new version is written on one thread and then used on others. Until it is published, only that
-/// thread has it; from then on, `Journal.logFile` guards it.
+/// Unchecked because a new version is written on one thread and then used on others. Until it replaces the old one,
+/// only that thread has it; from then on, `Journal.logFile` guards it.
 final class ChangeLogFile: @unchecked Sendable {
     let path: String
     private let file: FileDescriptor
-    /// The path of a new version that hasn't been published, and so is removed with this object.
+    /// The path of a new version that hasn't replaced the old one, and so is removed with this object.
     private var draftPath: String?
     private var size: Int
     /// The revision of the first record in the file.
@@ -276,8 +276,8 @@ final class ChangeLogFile: @unchecked Sendable {
         size += bytes.count
     }
 
-    /// Replaces the file with the new version.
-    func publish() throws(SystemCall.Failure) {
+    /// Replaces the old version with this one.
+    func replaceOld() throws(SystemCall.Failure) {
         if let draftPath { try SystemCall.run { rename(draftPath, path) } }
         draftPath = nil
     }

@@ -21,7 +21,7 @@ extension Journal {
         archive.withLock { archive in
             let (mustRedact, exclusions, isOwn) = logFile.withLock { file in
                 file.isMaintenanceRequested = false
-                return (file.redaction == nil, file.exclusions, !file.isClosed)
+                return (file.redaction == nil, file.exclusions, file.isOpen)
             }
             // The files may be another agent's now.
             if !isOwn { return }
@@ -120,7 +120,7 @@ extension Journal {
                 guard let lock = try location.lock() else { throw SystemCall.Failure(number: EBUSY) }
                 file.lock = consume lock
             }
-            let ((log, marks), _) = whileWritten(state, in: &file) { ($0.log, $0.marks()) }
+            let ((log, marks), _) = withWrittenEntries(state, in: &file) { ($0.log, $0.marks()) }
             let contents = ChangeLogFile.Contents(
                 of: log, marks: marks, excluding: file.exclusions, sizeLimit: file.sizeLimit, replacing: file.file,
                 copies: file.redaction != nil)
@@ -184,10 +184,10 @@ extension Journal {
         try logFile.withLock { file throws(SystemCall.Failure) in
             do throws(SystemCall.Failure) {
                 // The agent has closed the log, or the exclusions have changed again.
-                guard !file.isClosed, file.file === contents.old, file.exclusions == contents.exclusions else {
+                guard file.isOpen, file.file === contents.old, file.exclusions == contents.exclusions else {
                     throw SystemCall.Failure(number: ECANCELED)
                 }
-                if let old = file.written, old.isWhole {
+                if let old = file.writtenFile, old.isWhole {
                     try new.copyEntries(of: old, after: contents.end)
                 } else {
                     // If the old version couldn't be written, or was cut, the latest entries are only in memory.
@@ -204,9 +204,9 @@ extension Journal {
                 if file.file?.isNamed == false, access(location.log, F_OK) == 0 {
                     try SystemCall.run { rename(location.log, DamagedCopies.nextPath(of: location.log)) }
                 }
-                try new.publish()
+                try new.replaceOld()
             } catch {
-                let isWriting = file.written != nil
+                let isWriting = file.writtenFile != nil
                 state.withLock { $0.outbox = isWriting ? unwritten + ($0.outbox ?? []) : nil }
                 throw error
             }

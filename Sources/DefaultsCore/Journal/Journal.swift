@@ -95,7 +95,7 @@ package final class Journal: Sendable {
                             of: log, marks: copy.marks(), excluding: exclusions, sizeLimit: file.sizeLimit,
                             identity: earlier?.identity)
                         let new = try draft(contents)
-                        try new.publish()
+                        try new.replaceOld()
                         // The caller may now remove the fallback, whose records this file has.
                         try FileDescriptor.synchronizeDirectory(of: location.log)
                         file.phase = .writing(new)
@@ -147,22 +147,22 @@ package final class Journal: Sendable {
     ///
     /// - Returns: The closure's result; the problem to report if the file can't be written anymore; and whether the
     ///   observer must be asked to call `maintain`.
-    func whileWritten<State: LoggedState, Value: Sendable>(
+    func withWrittenEntries<State: LoggedState, Value: Sendable>(
         _ state: ForkSafeMutex<State>, _ body: (inout State) -> Value
     ) -> (Value, lost: DefaultsError?, needsMaintenance: Bool) {
         logFile.withLock { file in
-            let (value, lost) = whileWritten(state, in: &file, body)
+            let (value, lost) = withWrittenEntries(state, in: &file, body)
             return (value, lost, file.requestsMaintenance())
         }
     }
 
     /// Runs a closure on the state while the log file, whose state is given, has all entries.
-    func whileWritten<State: LoggedState, Value: Sendable>(
+    func withWrittenEntries<State: LoggedState, Value: Sendable>(
         _ state: ForkSafeMutex<State>, in file: inout LogFileState, _ body: (inout State) -> Value
     ) -> (Value, lost: DefaultsError?) {
         var lost: DefaultsError?
         while true {
-            let log = file.written
+            let log = file.writtenFile
             var entries: [LogEntry] = []
             let value: Value? = state.withLock { state in
                 guard log != nil, let unwritten = state.outbox, !unwritten.isEmpty else { return body(&state) }

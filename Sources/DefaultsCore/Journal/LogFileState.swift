@@ -40,10 +40,11 @@ struct LogFileState: ~Copyable {
         }
     }
 
-    var isClosed: Bool { if case .none = phase { true } else { false } }
+    /// Whether the log has begun and hasn't been closed.
+    var isOpen: Bool { if case .none = phase { false } else { true } }
 
     /// The file, if entries are written to it.
-    var written: ChangeLogFile? { if case .writing(let file) = phase { file } else { nil } }
+    var writtenFile: ChangeLogFile? { if case .writing(let file) = phase { file } else { nil } }
 
     /// The reason why the log isn't being written to the file.
     var problem: DefaultsError? { if case .suspended(_, let problem) = phase { problem } else { nil } }
@@ -104,7 +105,7 @@ struct LogFileState: ~Copyable {
         if exclusions == self.exclusions { return }
         if !exclusions.areAll(in: self.exclusions.ofEarlierEntries) { redaction = nil }
         self.exclusions = exclusions
-        if isClosed { return }
+        if !isOpen { return }
         // From now on, values of keys that were excluded get into the log. If the agent ended before it records that,
         // and the keys were excluded again, these values would stay.
         ExclusionsFile(besideLog: location.log).forget()

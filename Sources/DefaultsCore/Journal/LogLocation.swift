@@ -12,7 +12,7 @@ package struct LogLocation: Hashable, Sendable {
     /// The path of the archive.
     package var archive: String { "\(log.dropLast(Self.suffix.count)).archive" }
     /// The path beside the socket, where earlier versions kept the change log; `nil` if it is the same.
-    private let former: String?
+    private let pathBesideSocket: String?
     private static let suffix = ".log"
 
     /// Finds the location for the agent of a directory.
@@ -23,18 +23,18 @@ package struct LogLocation: Hashable, Sendable {
         let name = "\(directory.resolvedPathHash)\(Self.suffix)"
         let besideSocket = "\(socket).\(name)"
         if directory.isUsual(in: environment), let state = Self.stateHome(environment) {
-            (log, former) = ("\(state)/defaultsd/\(name)", besideSocket)
+            (log, pathBesideSocket) = ("\(state)/defaultsd/\(name)", besideSocket)
         } else {
-            (log, former) = (besideSocket, nil)
+            (log, pathBesideSocket) = (besideSocket, nil)
         }
     }
 
     /// The location beside the socket, for an agent that can't use the usual one.
-    package var fallback: LogLocation? { former.map { LogLocation(log: $0) } }
+    package var fallback: LogLocation? { pathBesideSocket.map { LogLocation(log: $0) } }
 
     /// Creates the location of a log at a path.
     package init(log: String) {
-        (self.log, former) = (log, nil)
+        (self.log, pathBesideSocket) = (log, nil)
     }
 
     /// Removes the files in the fallback, whose contents are in the usual place now.

@@ -92,7 +92,7 @@ struct Replacement {
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
             Seal.set(on: file)
-            // The file is still in use when it is no longer open for writing; see `TemporaryFile`.
+            // The file is still in use when it is no longer open for writing; see `TemporaryName`.
             flock(file.number, LOCK_SH | LOCK_NB)
             return file
         } catch {

@@ -38,7 +38,7 @@ extension Saver {
 
     /// Examines displaced files again, and releases those that are done with (`Store.examineDisplaced`).
     mutating func examineDisplaced(olderThan age: Duration) -> Bool {
-        lock = nil
+        keptLock = nil
         examineDisplaced(displaced.indices, olderThan: age)
         let isResident = store.lifetime == .resident
         if isResident, leftovers != .none, let lock = try? DirectoryLock(store.directory, timeout: 0) {
@@ -87,7 +87,7 @@ extension Saver {
             if displaced[index].isOpen { continue }
             let isMerged = merge(reading, from: displaced[index])
             displaced[index].apply(reading, isMerged: isMerged)
-            guard isOld, isMerged, !isUnsaved(displaced[index].domain) else { continue }
+            guard isOld, isMerged, !hasUnsavedForeignEdits(of: displaced[index].domain) else { continue }
             // A file that can't be removed is now a leftover, as after a crash.
             if !displaced[index].file.removeName() { leftovers = .some }
             displaced[index].isGone = true
@@ -105,7 +105,7 @@ extension Saver {
     var displacedPaths: [String] { displaced.map(\.file.temporaryPath) }
 
     /// Returns whether a domain has unsaved changes that a foreign writer made to a displaced file.
-    func isUnsaved(_ domain: Domain?) -> Bool {
+    func hasUnsavedForeignEdits(of domain: Domain?) -> Bool {
         guard let domain else { return false }
         return store.state.withLock { state in
             state.domains[domain]?.merge.pending.values.contains { $0.writer == .file } ?? false
@@ -114,7 +114,7 @@ extension Saver {
 
     /// Backs up displaced files with a foreign writer's changes, if these couldn't be saved and the store won't retry.
     mutating func backUpForeignEdits(of domain: Domain) {
-        guard store.lifetime == .transient, isUnsaved(domain) else { return }
+        guard store.lifetime == .transient, hasUnsavedForeignEdits(of: domain) else { return }
         let store = store
         displaced.removeAll { displaced in
             guard displaced.domain == domain, displaced.known?.hash != displaced.expected?.hash,

@@ -11,7 +11,7 @@ extension Saver {
     }
 
     /// A temporary file left by a crash, and its path.
-    private typealias Leftover = (temporary: TemporaryFile, path: String)
+    private typealias Leftover = (temporary: TemporaryName, path: String)
 
     /// Merges, backs up or removes temporary files left by a crash, or by a process that couldn't wait for a writer.
     ///
@@ -46,7 +46,7 @@ extension Saver {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
                 let found = try store.directory.entries(in: subdirectory) {
-                    $0.mayBeLink || TemporaryFile(name: $0.name) != nil
+                    $0.mayBeLink || TemporaryName(name: $0.name) != nil
                 }
                 leftovers += Self.leftovers(among: found.map(\.name)).map {
                     ($1, "\(store.directory.path)/\(prefix)\($0)")
@@ -71,7 +71,7 @@ extension Saver {
         // The hash in a temporary file's name identifies its original: a file beside it, a file that has since been
         // removed, or a link to that directory.
         let known = store.state.withLock { $0.domains.keys.filter { $0.user == .current } }
-        let originals = Dictionary(grouping: files + originals(of: known)) { TemporaryFile.hash(ofNameAt: $0.path) }
+        let originals = Dictionary(grouping: files + originals(of: known)) { TemporaryName.hash(ofNameAt: $0.path) }
         for (temporary, path) in leftovers where !ours.contains(path) {
             let parent = Path.directory(of: path)
             let candidates = originals[temporary.target] ?? []
@@ -93,7 +93,7 @@ extension Saver {
         for original in links {
             let path = original.path
             guard let real = try? DomainFile.resolvingLinks(path), real != path else { continue }
-            linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = original
+            linked[Path.directory(of: real), default: [:]][TemporaryName.hash(ofNameAt: path)] = original
         }
         for (parent, originals) in linked {
             // The directory may be shared with other users; leave their files alone. If it can't be read, there is
@@ -118,14 +118,14 @@ extension Saver {
         return isDone
     }
 
-    private static func leftovers(among names: [String]) -> [(name: String, TemporaryFile)] {
-        names.compactMap { name in TemporaryFile(name: name).map { (name, $0) } }
+    private static func leftovers(among names: [String]) -> [(name: String, TemporaryName)] {
+        names.compactMap { name in TemporaryName(name: name).map { (name, $0) } }
     }
 
     /// Merges, backs up or removes one leftover.
     ///
     /// - Returns: False if a process still uses the leftover, or it can't be handled now.
-    private mutating func handle(_ temporary: TemporaryFile, at path: String, of original: Original) -> Bool {
+    private mutating func handle(_ temporary: TemporaryName, at path: String, of original: Original) -> Bool {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
             guard try file.status().isRegular else { return true }
@@ -142,7 +142,7 @@ extension Saver {
                 mergedLeftovers[path] = version.hash
             }
             // Keep the leftover while its changes are nowhere else on the disk.
-            if isUnsaved(original.domain) { return false }
+            if hasUnsavedForeignEdits(of: original.domain) { return false }
             mergedLeftovers[path] = nil
             return unlink(path) == 0 || errno == ENOENT
         } catch {
@@ -166,7 +166,7 @@ extension Saver {
     ///
     /// - Returns: False if a program is writing to the original.
     private func preserve(
-        _ bytes: [UInt8], of version: FileVersion, isOwn: Bool, named temporary: TemporaryFile,
+        _ bytes: [UInt8], of version: FileVersion, isOwn: Bool, named temporary: TemporaryName,
         in leftover: DomainFile, of original: Original
     ) throws(SystemCall.Failure) -> Bool {
         let current = DomainFile(path: original.path, limits: store.limits).read(known: nil, openWriters: .readAnyway)
@@ -203,7 +203,7 @@ extension Saver {
     ///
     /// - Returns: False if the version that the writer had loaded is unknown, because the log doesn't say where the
     ///   displaced version belongs among the others.
-    private func merge(_ contents: FileContents, from temporary: TemporaryFile, of domain: Domain?) -> Bool {
+    private func merge(_ contents: FileContents, from temporary: TemporaryName, of domain: Domain?) -> Bool {
         guard store.lifetime == .resident, let domain else { return false }
         return store.transition { state in
             // If the log has no mark of the displaced version, the version that replaced it must be the newest.

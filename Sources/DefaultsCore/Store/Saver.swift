@@ -10,7 +10,7 @@ struct Saver: ~Copyable {
     /// The store whose domains are saved; it owns the saver.
     unowned let store: Store
     /// The lock of the last save, unlocked; `nil` if its file isn't kept.
-    var lock: DirectoryLock?
+    var keptLock: DirectoryLock?
     /// The time at which the directory of the domain being saved last changed before it was locked.
     private var directoryChange = Timestamp(nanoseconds: 0)
     /// Displaced files that a late writer may still write to, with their last examined versions.
@@ -67,7 +67,7 @@ struct Saver: ~Copyable {
             }
             _ = consume targetLock
             // The next save of a resident store may follow soon. `examineDisplaced` removes the file.
-            if store.lifetime == .resident, lock.unlock() { self.lock = consume lock }
+            if store.lifetime == .resident, lock.unlock() { keptLock = consume lock }
         } catch {
             // The error of an edit that wasn't applied says nothing about the pending edits.
             if request != nil, applied == nil { throw error }
@@ -81,7 +81,7 @@ struct Saver: ~Copyable {
 
     /// Locks the directory, with the file of the last save if it was kept.
     private mutating func lockDirectory(timeout: Int) throws(DefaultsError) -> DirectoryLock {
-        if let kept = lock.take(), kept.lockAgain() { return kept }
+        if let kept = keptLock.take(), kept.lockAgain() { return kept }
         return try DirectoryLock(store.directory, timeout: timeout)
     }
 

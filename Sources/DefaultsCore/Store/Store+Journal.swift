@@ -33,10 +33,10 @@ extension Store {
     /// Writes to the log file all entries that it lacks.
     func writeLog() { withWrittenLog { _ in } }
 
-    /// Runs a closure on the state while the log file is complete (`Journal.whileWritten`).
+    /// Runs a closure on the state while the log file is complete (`Journal.withWrittenEntries`).
     func withWrittenLog<Value: Sendable>(_ body: (inout StoreState) -> Value) -> Value {
         guard let journal else { return state.withLock { body(&$0) } }
-        let (value, lost, needsMaintenance) = journal.whileWritten(state, body)
+        let (value, lost, needsMaintenance) = journal.withWrittenEntries(state, body)
         reportLostLog(lost)
         if needsMaintenance { observer.withLock { $0.object }?.storeNeedsMaintenance() }
         return value

@@ -131,7 +131,7 @@ extension Engine {
     /// then.
     static let displacedAge = TimeAmount.seconds(1)
 
-    // MARK: Conditional edits
+    // MARK: Edits that are saved at once
 
     /// Applies an edit of which the change log may hold only a part, and saves it.
     ///
@@ -140,14 +140,14 @@ extension Engine {
     /// - Parameter request: The edit to apply.
     /// - Returns: The cursor of the edit's record, as from `Store.submit`.
     /// - Throws: The errors of `Store.submit`.
-    func commitAndSave(_ request: EditRequest) async throws(DefaultsError) -> Cursor {
+    func commitOrSubmit(_ request: EditRequest) async throws(DefaultsError) -> Cursor {
         let end = NIODeadline.now() + .seconds(2)
         do throws(DefaultsError) {
             let cursor = try await commit(request, until: end)
             _ = await save(store.pending(among: [request.domain]), until: end)
             return cursor
         } catch {
-            // Only an edit that is made on a condition needs the directory's lock.
+            // This edit has no condition, so it can be made without the directory's lock.
             return try store.submit(request)
         }
     }

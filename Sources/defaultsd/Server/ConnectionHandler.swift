@@ -230,7 +230,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Passes an edit to the engine that is lost in a crash until it is saved, since the change log can't hold it.
     private func applyAndSave(_ edit: EditRequest, answering number: UInt64) {
         let engine = server.engine
-        confirmLater(number) { () async throws(DefaultsError) in try await engine.commitAndSave(edit) }
+        confirmLater(number) { () async throws(DefaultsError) in try await engine.commitOrSubmit(edit) }
     }
 
     /// Applies an edit again after reading its file, which may just have been repaired.

@@ -26,7 +26,7 @@ struct ClockHistoryTests {
             try Programs.shell("mkdir -p '\(Path.directory(of: path))'", in: place.root)
             let mark = FileMark(domain: domain, hash: ContentHash(file), revision: log.head)
             let contents = ChangeLogFile.Contents(of: log, marks: [.mark(mark)], sizeLimit: 1 << 20)
-            try ChangeLogFile(drafting: contents, for: path).publish()
+            try ChangeLogFile(drafting: contents, for: path).replaceOld()
             let agent = try AgentProcess(place)
             defer { agent.kill() }
             try body(agent)

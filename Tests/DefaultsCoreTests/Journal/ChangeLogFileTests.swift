@@ -492,7 +492,7 @@ extension ChangeLogFile {
         let contents = Contents(of: log, marks: marks, sizeLimit: 20_000, replacing: self)
         let new = try ChangeLogFile(drafting: contents, for: path)
         try new.copyEntries(of: self, after: contents.end)
-        try new.publish()
+        try new.replaceOld()
         return new
     }
 }

@@ -46,7 +46,7 @@ struct PathTests {
                 try store.save(domain)
             }
             #expect(try DomainValues.read("\(directory)/\(Self.marked).plist") == ["a": 2])
-            let temporary = TemporaryFile(
+            let temporary = TemporaryName(
                 for: "\(directory)/\(Self.marked).plist", new: ContentHash(value: 1), expected: nil)
             #expect(temporary.target == ContentHash(Array("\(Self.marked).plist".utf8)))
             #expect(namesOfFiles(in: root) == ["d"])

@@ -177,7 +177,7 @@ struct SavingTests {
             let path = directory + "/a.plist"
             try RawFile.write(old, to: path)
             let expected = try version(of: path)
-            let copy = TemporaryFile(for: path, new: ContentHash(new), expected: expected.hash).name
+            let copy = TemporaryName(for: path, new: ContentHash(new), expected: expected.hash).name
             try RawFile.write(new, to: "\(directory)/\(copy)")
             try RawFile.write(Array(new.prefix(5)), to: path)
             #expect(try !file(path).save(new, expecting: expected).isDone)
@@ -195,8 +195,8 @@ struct SavingTests {
             let replacement = Replacement(
                 of: file(path), at: path, expecting: expected, adding: [:], by: .resident, onObstacle: .wait)
             let free = try replacement.freePath(new: ContentHash(value: 0))
-            let backup = try #require(TemporaryFile(name: Path.lastName(of: free)))
-            #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
+            let backup = try #require(TemporaryName(name: Path.lastName(of: free)))
+            #expect(backup.target == TemporaryName.hash(ofNameAt: path))
             #expect(backup.expected == expected.hash)
 
             try RawFile.write(new, to: directory + "/temporary")

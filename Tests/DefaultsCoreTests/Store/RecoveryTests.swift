@@ -16,7 +16,7 @@ struct RecoveryTests {
             let contents = ["new", "expected", "foreign", "torn", "broken"].map { Array("{ a = \($0); }".utf8) }
             try RawFile.write("{ a = current; }", to: fixture.path)
             for (number, bytes) in contents.enumerated() {
-                var temporary = TemporaryFile(
+                var temporary = TemporaryName(
                     for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
                 // Five crashes, at five versions. Recovery recognizes a file by its contents, and the torn one by its
                 // mark.
@@ -30,7 +30,7 @@ struct RecoveryTests {
                 SaveMark(hash: saved, times: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
             }
             // A file that a live process has locked must stay.
-            let living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
+            let living = TemporaryName(for: fixture.path, new: ContentHash(value: 9), expected: nil)
             try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
             let owner = try ForeignProcess(
                 python: """
@@ -79,7 +79,7 @@ struct RecoveryTests {
     func brokenOffInPlace(isWhole: Bool) throws {
         try withStoreFixture { fixture in
             let new = Array("{ a = new; b = (1, 2, 3); }".utf8)
-            let temporary = TemporaryFile(
+            let temporary = TemporaryName(
                 for: fixture.path, new: ContentHash(new), expected: ContentHash(Array("{ a = old; }".utf8)))
             try RawFile.write(new, to: "\(fixture.directory)/\(temporary.name)")
             try RawFile.write(isWhole ? "{ a = later; }" : "{ a = new; b =", to: fixture.path)
@@ -95,7 +95,7 @@ struct RecoveryTests {
         .enabled(if: ForeignProcess.hasPython))
     func tooLarge() throws {
         try withStoreFixture { fixture in
-            let temporary = TemporaryFile(
+            let temporary = TemporaryName(
                 for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
             try RawFile.write("{ a = current; }", to: fixture.path)
             let path = "\(fixture.directory)/\(temporary.name)"
@@ -121,7 +121,7 @@ struct RecoveryTests {
             symlink("../d-elsewhere/real", fixture.path)
             var names: [String] = []
             for path in [fixture.path, "other.plist"] {
-                let temporary = TemporaryFile(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
+                let temporary = TemporaryName(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
                 names.append(temporary.name)
                 try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(temporary.name)")
             }
@@ -142,7 +142,7 @@ struct RecoveryTests {
             try RawFile.write("{ a = current; }", to: elsewhere + "/real")
             symlink("../d-elsewhere/real", fixture.path)
             let hash = ContentHash(value: 1)
-            let leftover = TemporaryFile(for: fixture.path, new: hash, expected: hash).name
+            let leftover = TemporaryName(for: fixture.path, new: hash, expected: hash).name
             try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(leftover)")
             let store = fixture.store()
             _ = try store.start(resuming: nil)
@@ -168,7 +168,7 @@ struct RecoveryTests {
             let link = toHosts ? fixture.path : "\(hosts)/org.example.app.ABC.plist"
             symlink(toHosts ? "ByHost/shared" : "../shared", link)
             let whole = Array("{ a = whole; }".utf8)
-            var temporary = TemporaryFile(for: link, new: ContentHash(whole), expected: ContentHash(value: 2))
+            var temporary = TemporaryName(for: link, new: ContentHash(whole), expected: ContentHash(value: 2))
             if kind == "displaced" { temporary.new = ContentHash(value: 1) }
             try RawFile.write(kind == "displaced" ? "{ a = current; }" : "{ a = to", to: "\(place)/shared")
             try RawFile.write(whole, to: "\(place)/\(temporary.name)")
@@ -184,7 +184,7 @@ struct RecoveryTests {
     func openLeftover() throws {
         try withStoreFixture { fixture in
             let old = Array("{ a = old; }".utf8)
-            let temporary = TemporaryFile(
+            let temporary = TemporaryName(
                 for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(old))
             let leftover = "\(fixture.directory)/\(temporary.name)"
             try RawFile.write(old, to: leftover)
@@ -210,7 +210,7 @@ struct RecoveryTests {
     func torn() throws {
         try withStoreFixture { fixture in
             let whole = Array("{ keep = 1; z = short; }".utf8)
-            let temporary = TemporaryFile(for: fixture.path, new: ContentHash(whole), expected: ContentHash(value: 1))
+            let temporary = TemporaryName(for: fixture.path, new: ContentHash(whole), expected: ContentHash(value: 1))
             try RawFile.write(whole, to: "\(fixture.directory)/\(temporary.name)")
             try RawFile.write("{ keep = 1; z = short; }xxxxxxxx; }", to: fixture.path)
             let store = fixture.store()

@@ -48,7 +48,7 @@ extension ChangeLogFile {
         at path: String, log: ChangeLog, marks: [LogEntry], sizeLimit: Int
     ) throws -> ChangeLogFile {
         let file = try ChangeLogFile(drafting: Contents(of: log, marks: marks, sizeLimit: sizeLimit), for: path)
-        try file.publish()
+        try file.replaceOld()
         return file
     }
 }

@@ -62,7 +62,9 @@ struct GrowthTests {
         for request in unsaved.dequeueUnsent(session: 1) { _ = unsaved.accept(request.identity?.number ?? 0) }
         #expect(unsaved.isAccepted)
         // If the time grew with the number of edits, this would take a minute.
-        let saving = seconds { for domain in domains.reversed() { unsaved.save(domain, upTo: unsaved.last) } }
+        let saving = seconds {
+            for domain in domains.reversed() { unsaved.removeSaved(of: domain, upTo: unsaved.last) }
+        }
         #expect(saving < 3)
         #expect(unsaved.isEmpty)
     }

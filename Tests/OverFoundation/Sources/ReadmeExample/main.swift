@@ -1,1 +1,11 @@
-../../../ReadmeExample/main.swift
+import DefaultsKit
+
+extension DefaultsKey where Value == Int {
+    static var fontSize: Self { Self("fontSize", default: 12) }
+}
+
+let defaults = UserDefaults.standard
+defaults[.fontSize] += 2
+for await size in defaults.updates(of: .fontSize) {
+    print("fontSize is \(size)")
+}

@@ -6,17 +6,17 @@ import Testing
 @testable import DefaultsCore
 
 @Suite("Temporary files and backup copies")
-struct TemporaryFileTests {
+struct TemporaryNameTests {
     @Test("A temporary file's name states its target and the versions that it stands between")
     func bothWays() {
         let (new, expected) = (ContentHash(Array("new".utf8)), ContentHash(Array("old".utf8)))
-        let file = TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected)
+        let file = TemporaryName(for: "/some/where/a.plist", new: new, expected: expected)
         #expect(file.serial == 0)
         #expect(file.target == ContentHash(Array("a.plist".utf8)))
-        #expect(TemporaryFile(name: file.name) == file)
-        let first = TemporaryFile(for: "a.plist", new: new, expected: nil)
+        #expect(TemporaryName(name: file.name) == file)
+        let first = TemporaryName(for: "a.plist", new: new, expected: nil)
         #expect(first.expected == nil)
-        #expect(TemporaryFile(name: first.name) == first)
+        #expect(TemporaryName(name: first.name) == first)
         #expect(first.target == file.target)
     }
 
@@ -27,7 +27,7 @@ struct TemporaryFileTests {
             "x.defaultsd.1.2.3.4", ".defaultsd.1.2.g.4", ".other.1.2.3.4",
         ])
     func others(name: String) {
-        #expect(TemporaryFile(name: name) == nil)
+        #expect(TemporaryName(name: name) == nil)
     }
 
     @Test("The backup copy of a file with the longest possible name gets a shorter name")

@@ -11,7 +11,7 @@ import Linux
 /// - Any other content came from a foreign writer in the meantime, and must be preserved.
 ///
 /// While a process still uses the file, it is open for writing or locked with `flock`.
-package struct TemporaryFile: Hashable, Sendable {
+package struct TemporaryName: Hashable, Sendable {
     /// The serial number, which is 0 unless that name is already in use.
     package var serial: UInt64
     /// The hash of the name of the original file.
