@@ -33,6 +33,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return own.isSame(as: named)
     }
 
+    /// Returns whether a path certainly doesn't lead to the file anymore; what can't be found out says nothing.
+    package func hasLostName(_ path: String) -> Bool {
+        guard let own = try? status() else { return false }
+        return own.hasLostName(path)
+    }
+
     /// Whether this is a directory that has been removed, instead of moved, or unmounted with its file system.
     package var isRemovedDirectory: Bool {
         guard let status = try? status() else { return false }

@@ -41,6 +41,15 @@ extension stat {
     /// Whether the mode gives other users, or the group, any access.
     package var isOpenToOthers: Bool { st_mode & 0o077 != 0 }
 
+    /// Returns whether a path certainly doesn't lead to the file anymore; what can't be found out says nothing.
+    package func hasLostName(_ path: String) -> Bool {
+        do throws(SystemCall.Failure) {
+            return try !isSame(as: stat(at: path, followsLinks: false))
+        } catch {
+            return [ENOENT, ENOTDIR, ELOOP].contains(error.number)
+        }
+    }
+
     /// Returns whether both are the status of one file, under the same name or another.
     package func isSame(as other: stat) -> Bool { st_ino == other.st_ino && st_dev == other.st_dev }
 }

@@ -124,12 +124,15 @@ final class ChangeLogFile: @unchecked Sendable {
         return try size > file.status().st_size
     }
 
-    /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.
-    var isNamed: Bool { file.isNamed(path) }
+    /// Whether the file is still at its path.
+    ///
+    /// Somebody may have removed it, or emptied the directory. This is also true if that can't be found out now.
+    var isNamed: Bool { !file.hasLostName(path) }
 
-    /// Whether no other program has changed the file's size, so that the positions of its entries are known.
+    /// Whether no other program has changed the file's size, so that the positions of its entries are known; also true
+    /// if that can't be found out now.
     var isWhole: Bool {
-        guard let status = try? file.status() else { return false }
+        guard let status = try? file.status() else { return true }
         return status.st_size == off_t(size)
     }
 

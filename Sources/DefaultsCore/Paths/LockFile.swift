@@ -88,8 +88,9 @@ package struct LockFile: ~Copyable, Sendable {
         return nil
     }
 
-    /// Whether the path still leads to this file, so that other processes try to lock the same file.
-    var isCurrent: Bool { file.isNamed(path) }
+    /// Whether the path still leads to this file, so that other processes try to lock the same file; also true if that
+    /// can't be found out now.
+    var isCurrent: Bool { !file.hasLostName(path) }
 
     /// Restores the file's mode if others can open the file, since they could lock it after this process.
     func restrictMode() {

@@ -16,11 +16,11 @@ struct SocketFile {
 
     /// Removes the file, unless another file has replaced it.
     func remove() {
-        if isCurrent { unlink(path) }
+        if SocketFile(at: path)?.status.isSame(as: status) == true { unlink(path) }
     }
 
-    /// Whether the file is still at its path.
-    var isCurrent: Bool { SocketFile(at: path)?.status.isSame(as: status) == true }
+    /// Whether the file is still at its path, as far as that can be found out.
+    var isCurrent: Bool { !status.hasLostName(path) }
 
     /// Creates a listening socket at a path, accessible only to the agent's user.
     static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {

@@ -8,6 +8,22 @@ import Testing
 
 @Suite("Paths")
 struct PathTests {
+    @Test("A file has lost its name only if that is certain")
+    func lostNames() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/file"
+            try RawFile.write("", to: path)
+            let file = try FileDescriptor(opening: path, O_RDONLY)
+            // The status of the last path can't be read.
+            let paths = [path, directory + "/other", path + "/other", path + String(repeating: "x", count: 300)]
+            let areLost = paths.map { file.hasLostName($0) }
+            #expect(areLost == [false, true, true, false])
+            try RawFile.replace(path, with: [])
+            let isLost = file.hasLostName(path)
+            #expect(isLost)
+        }
+    }
+
     /// A name whose first scalar combines with the preceding "/" into one character.
     private static let marked = "\u{301}mark"
 
