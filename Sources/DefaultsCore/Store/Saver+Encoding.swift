@@ -49,7 +49,7 @@ extension Saver {
         let count = plan.count
         if count == 0, !file.isLink, !file.isFixed { return (nil, plan.format) }
         var lost: FileVersion?
-        if let old = bytes(replacedBy: plan, in: file), let version = plan.expected {
+        if let old = try bytes(replacedBy: plan, in: file), let version = plan.expected {
             let edits = plan.edits.mapValues(\.value)
             let new =
                 plan.format == .binary
@@ -76,7 +76,8 @@ extension Saver {
     ///   - file: The file.
     /// - Returns: Its bytes; `nil` if it is binary and small or many keys change, or if it is no longer in the expected
     ///   state.
-    private func bytes(replacedBy plan: SavePlan, in file: DomainFile) -> [UInt8]? {
+    /// - Throws: `notSaved` if the file can't be read now, so that what only its text has isn't lost.
+    private func bytes(replacedBy plan: SavePlan, in file: DomainFile) throws(DefaultsError) -> [UInt8]? {
         guard plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else { return nil }
         // Up to about a thousand keys, encoding all of them takes less time than the disk.
         if plan.format == .binary, expected.identity.size < 32_768 || plan.edits.count > 16 { return nil }
@@ -85,7 +86,9 @@ extension Saver {
             let source = try FileDescriptor(openingUnseen: file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             bytes = try source.read(upTo: Int(expected.identity.size))
         } catch {
-            return nil
+            if error.number == ENOENT { return nil }
+            throw DefaultsError(.notSaved, errno: error.number, "\(file.path) can't be read").adding(
+                store.lifetime.consequence)
         }
         // Even if the file is written from now on, the save replaces these bytes or nothing.
         return ContentHash(bytes) == expected.hash ? bytes : nil
