@@ -219,6 +219,15 @@ package struct DomainFile: Sendable {
                 && faccessat(AT_FDCWD, Path.directory(of: path), W_OK, AT_EACCESS) != 0
     }
 
+    /// Whether the file must stay the same file when it is saved, so that it is written in place.
+    ///
+    /// It has several hard links or is fixed, or is a link to such a file.
+    var isTied: Bool {
+        let target = (try? Self.resolvingLinks(path)) ?? path
+        if target != path { return DomainFile(path: target, limits: limits).isTied }
+        return FileTies(ofFileAt: path).contains(.hardLinks) || isFixed
+    }
+
     /// Whether the name is a symbolic link.
     var isLink: Bool { (try? FileStatus(at: path, followsLinks: false))?.isLink == true }
 

@@ -116,7 +116,8 @@ struct Saver: ~Copyable {
         let (bytes, format) = try encodeWhatFits(&plan, for: domain, in: file)
         plan.base = [:]
         let hash = bytes.map(ContentHash.init)
-        store.state.withLock { $0.willSave(plan, for: domain, hash: hash) }
+        let isInPlace = file.isTied
+        store.state.withLock { $0.willSave(plan, for: domain, hash: hash, isInPlace: isInPlace) }
         store.writeLog()
         let result: SaveResult
         do throws(DefaultsError) {

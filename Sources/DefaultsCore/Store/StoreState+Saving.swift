@@ -13,10 +13,17 @@ extension StoreState {
     }
 
     /// Records that a file is about to be replaced, in case of a crash before `markSaved`.
-    mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?) {
+    ///
+    /// - Parameters:
+    ///   - plan: The plan of the save.
+    ///   - domain: The domain to save.
+    ///   - hash: The hash of the new version; `nil` if the file is removed.
+    ///   - isInPlace: Whether the file itself is written. Even before its content changes, its times then do, so they
+    ///     don't tell whether somebody else has written it.
+    mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?, isInPlace: Bool = false) {
         let mark = FileMark(
             domain: domain, hash: hash, revision: plan.revision, isIntent: true,
-            expected: plan.expected?.identity.stamp)
+            expected: isInPlace ? nil : plan.expected?.identity.stamp)
         domains[domain]?.intent = mark
         outbox?.append(.mark(mark))
     }
@@ -53,7 +60,8 @@ extension StoreState {
         guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
         domains[domain]?.failure = error
         domains[domain]?.isTroubled = true
-        recordMarks(of: domain)
+        // Otherwise, every start that fails to save would append the marks again.
+        if !state.isTroubled { recordMarks(of: domain) }
         return publish(.unsaved(domain, reason: error.description), at: now)
     }
 
