@@ -38,12 +38,7 @@ package struct LogRecord: Hashable, Sendable {
     static let maximumRevision = Revision(Int64.max)
 
     /// The domain that the record is about.
-    package var domain: Domain {
-        switch event {
-        case .change(let changeSet): changeSet.domain
-        case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain, _): domain
-        }
-    }
+    package var domain: Domain { event.domain }
 
     /// The changes, as far as they are known; `nil` if none are.
     package var changeSet: ChangeSet? {
@@ -115,5 +110,15 @@ extension Array {
             if meetsCondition(self[middle]) { count = middle + 1 } else { end = middle }
         }
         return count
+    }
+}
+
+extension LogRecord.Event {
+    /// The domain that the event is about.
+    var domain: Domain {
+        switch self {
+        case .change(let changeSet): changeSet.domain
+        case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain, _): domain
+        }
     }
 }

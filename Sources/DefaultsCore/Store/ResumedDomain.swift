@@ -172,6 +172,24 @@ struct ResumedDomain {
         }
     }
 
+    /// The events of a problem that lasts, which earlier agents have published since the last change.
+    var reported: Set<LogRecord.Event> {
+        let events = Set(
+            records.reversed().lazy.map(\.event).prefix {
+                switch $0 {
+                case .damaged, .unsaved, .unknown(_, rest: nil): true
+                case .change, .recovered, .unknown: false
+                }
+            })
+        // The values became unknown with the damage, so they do again if it is another one.
+        if case .unusable(let damage) = reading,
+            events.contains(.damaged(domain, reason: damage.error.description))
+        {
+            return events
+        }
+        return events.filter { if case .unsaved = $0 { true } else { false } }
+    }
+
     // MARK: The resumed state
 
     /// Returns the state of a rewritten domain before its file is merged: the last certain version, as far as the log's

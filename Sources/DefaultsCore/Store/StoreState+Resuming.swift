@@ -19,6 +19,7 @@ extension StoreState {
             of: domain, marks: marks, records: records, since: oldest, reading: reading, removedBefore: removed,
             lastSequence: lastSequence, isOutdated: isOutdated, now: now)
         for edit in resumed.appliedEdits { appliedEdits.insert(edit) }
+        markReported(resumed.reported, of: domain)
         lastSequence = resumed.lastSequence
         var actions: [StoreAction]
         if case .new = resumed.finding {

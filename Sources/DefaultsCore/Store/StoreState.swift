@@ -14,6 +14,8 @@ struct StoreState: LoggedState {
     var openDisplaced: Set<Domain> = []
     /// Whether displaced files of an earlier agent may be left, whose writers may still be at work.
     var hasLeftovers = false
+    /// The events of domains' problems that last, which earlier agents have published; none once there is a new one.
+    private var reported: [Domain: Set<LogRecord.Event>] = [:]
     /// The head of the log when it was resumed.
     private let firstHead: Revision
     /// The sequence number of the last edit.
@@ -59,10 +61,18 @@ struct StoreState: LoggedState {
 
     /// Appends a record to the log and the outbox.
     mutating func publish(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
+        // Otherwise, every start would add a problem that lasts to the log again.
+        if reported[event.domain]?.contains(event) == true { return [.report(event)] }
+        reported[event.domain] = nil
         let record = log.append(event, at: now)
         outbox?.append(.record(record))
         if case .change = event { return [.published(record.domain)] }
         return [.published(record.domain), .report(event)]
+    }
+
+    /// Records what earlier agents have published of a domain's problem.
+    mutating func markReported(_ events: Set<LogRecord.Event>, of domain: Domain) {
+        reported[domain] = events.isEmpty ? nil : events
     }
 
     // MARK: Marks

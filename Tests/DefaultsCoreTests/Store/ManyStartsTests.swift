@@ -46,6 +46,40 @@ struct ManyStartsTests {
         }
     }
 
+    @Test("A problem that lasts is added to the log once, not at every start")
+    func lastingProblem() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.write("{ a = 1; }", to: elsewhere)
+            symlink(elsewhere, fixture.path)
+            var store = try fixture.storeWithLog()
+            fixture.look(store)
+            fixture.edit(store, ["b": 1])
+            // A file that a link leads to isn't replaced if it is damaged, so the edit stays unsaved.
+            try RawFile.write("", to: elsewhere)
+            fixture.look(store)
+            try? store.save(fixture.domain)
+            func start() throws {
+                store.closeJournal()
+                store = try fixture.resumedStore()
+                try? store.save(fixture.domain)
+            }
+            for _ in 0..<2 { try start() }
+            let (head, first) = (store.cursor.revision, try size(fixture.logPath))
+            for number in 1...20 {
+                try start()
+                #expect(try store.cursor.revision == head && size(fixture.logPath) == first, "start \(number)")
+            }
+            #expect(fixture.values(store)["b"] == 1)
+            // Another problem is reported, and so is the first one when it comes back.
+            for text in ["{ a = ", "", "{ a = "] {
+                try RawFile.write(text, to: elsewhere)
+                fixture.look(store)
+            }
+            #expect(store.cursor.revision == head + 3)
+        }
+    }
+
     @Test("With an edit in each session, the log grows by about as much each time")
     func steadyGrowth() throws {
         try withStoreFixture { fixture in
