@@ -116,10 +116,7 @@ extension Journal {
             guard file.needsNewVersion else { return nil }
             // Somebody may have removed or replaced the directory and the lock of the log.
             if !file.isInPlace { try location.makeDirectory() }
-            if !file.isLockCurrent {
-                guard let lock = try location.lock() else { throw SystemCall.Failure(number: EBUSY) }
-                file.lock = consume lock
-            }
+            try file.renewLock(at: location)
             let ((log, marks), _) = withWrittenEntries(state, in: &file) { ($0.log, $0.marks()) }
             let contents = ChangeLogFile.Contents(
                 of: log, marks: marks, excluding: file.exclusions, sizeLimit: file.sizeLimit, replacing: file.file,

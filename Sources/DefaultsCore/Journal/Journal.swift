@@ -23,10 +23,11 @@ package final class Journal: Sendable {
     ///
     /// - Parameters:
     ///   - location: The paths of the files.
-    ///   - lock: The lock of the files, if other agents might use them.
-    package init(at location: LogLocation, lock: consuming LockFile? = nil) {
+    ///   - lock: The lock of the files, if this agent has it.
+    ///   - needsLock: Whether other agents might use the files.
+    package init(at location: LogLocation, lock: consuming LockFile? = nil, needsLock: Bool = false) {
         self.location = location
-        logFile = ForkSafeMutex(LogFileState(lock: lock))
+        logFile = ForkSafeMutex(LogFileState(lock: lock, needsLock: needsLock))
         archive = ForkSafeMutex(HistoryArchive(path: location.archive))
     }
 
@@ -40,7 +41,7 @@ package final class Journal: Sendable {
         let directory = Path.directory(of: location.log)
         do throws(SystemCall.Failure) {
             try location.makeDirectory()
-            if let lock = try location.lock() { return (Journal(at: location, lock: lock), nil) }
+            if let lock = try location.lock() { return (Journal(at: location, lock: lock, needsLock: true), nil) }
             return (
                 Journal(at: fallback),
                 "Another agent is writing the history in \(directory), so this one keeps its own beside the socket. "
@@ -48,6 +49,13 @@ package final class Journal: Sendable {
             )
         } catch {
             let reason = SystemCall.message(error.number)
+            // The log may hold unsaved edits, and can perhaps be locked soon. It can't if it is another user's, or if
+            // the file system has no locks.
+            if ![EPERM, EACCES, ENOLCK].contains(error.number), location.mayHaveLog {
+                return (
+                    Journal(at: location, needsLock: true), "The change log in \(directory) can't be locked: \(reason)."
+                )
+            }
             return (
                 Journal(at: fallback), "The history won't survive a reboot: \(directory) can't be used: \(reason)."
             )
@@ -82,6 +90,7 @@ package final class Journal: Sendable {
                 let log = copy.log
                 file.sizeLimit = sizeLimit ?? 2 * log.capacity.bytes
                 do throws(SystemCall.Failure) {
+                    try file.renewLock(at: location)
                     if let earlier, earlier.path == location.log, earlier.isInFile {
                         let continued = try ChangeLogFile(
                             continuing: earlier, epoch: log.epoch, sizeLimit: file.sizeLimit, excluding: exclusions)

@@ -1,3 +1,4 @@
+import Glibc
 import Linux
 
 /// The state of the change log file, which `Journal.logFile` protects.
@@ -12,8 +13,10 @@ struct LogFileState: ~Copyable {
     }
 
     var phase = Phase.none
-    /// The lock of the log, if other agents might use the same files.
+    /// The lock of the log, while this agent has it.
     var lock: LockFile?
+    /// Whether other agents might use the same files, so that they are written only with the lock.
+    let needsLock: Bool
     /// The size above which the file is replaced.
     var sizeLimit = 0
     /// The reason why records aren't being moved to the archive; they stay in the file.
@@ -28,8 +31,16 @@ struct LogFileState: ~Copyable {
     /// Whether the loss of the file has been reported.
     var isLossReported = false
 
-    init(lock: consuming LockFile?) {
+    init(lock: consuming LockFile?, needsLock: Bool) {
         self.lock = lock
+        self.needsLock = needsLock
+    }
+
+    /// Acquires the lock if this agent doesn't have it, or if somebody has removed it.
+    mutating func renewLock(at location: LogLocation) throws(SystemCall.Failure) {
+        if isLockCurrent { return }
+        guard let lock = try location.lock() else { throw SystemCall.Failure(number: EBUSY) }
+        self.lock = consume lock
     }
 
     var file: ChangeLogFile? {
@@ -55,7 +66,7 @@ struct LogFileState: ~Copyable {
     var isLockCurrent: Bool {
         switch lock {
         case let lock?: lock.isCurrent
-        case nil: true
+        case nil: !needsLock
         }
     }
 
@@ -63,7 +74,7 @@ struct LogFileState: ~Copyable {
     var needsNewVersion: Bool {
         switch phase {
         case .none: false
-        case .writing(let file): redaction == nil || file.isOversized || !isInPlace
+        case .writing(let file): redaction == nil || file.isOversized || archiveProblem != nil || !isInPlace
         case .suspended: true
         }
     }

@@ -37,6 +37,9 @@ package struct LogLocation: Hashable, Sendable {
         (self.log, pathBesideSocket) = (log, nil)
     }
 
+    /// Whether an earlier agent may have left a log here.
+    var mayHaveLog: Bool { access(log, F_OK) == 0 || ![ENOENT, ENOTDIR].contains(errno) }
+
     /// Removes the files in the fallback, whose contents are in the usual place now.
     package func removeFallback() {
         guard let fallback else { return }

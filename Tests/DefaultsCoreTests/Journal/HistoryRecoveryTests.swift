@@ -124,6 +124,28 @@ struct HistoryRecoveryTests {
         }
     }
 
+    @Test("A log that can't be locked for the moment is continued, since it may hold unsaved edits")
+    func unlockable() throws {
+        try withLocation { _, location, _ in
+            let edit = Edit(value: "x", time: Timestamp(nanoseconds: 1), writer: .testApp, sequence: 1)
+            try write(location.log, "a", 3, at: 0, pending: ["a3": edit])
+            try RawFile.makeDirectory(location.log + ".lock")
+            let (journal, warning) = Journal.claim(location)
+            #expect(journal.location == location && warning?.contains("can't be locked") == true)
+            let log = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
+            let store = Store(
+                directory: PreferencesDirectory(path: "/nonexistent"),
+                log: ChangeLog(epoch: log.epoch, head: log.head, records: log.records), journal: journal)
+            store.beginJournal(continuing: log)
+            #expect(journal.problem != nil)
+            rmdir(location.log + ".lock")
+            store.maintainJournal(HistoryLimits())
+            #expect(journal.problem == nil && RawFile.exists(location.log + ".lock"))
+            let again = try #require(try RecoveredHistory(at: location, excluding: HistoryExclusions()).log)
+            #expect(keys(again.records) == ["a1", "a2", "a3"])
+        }
+    }
+
     @Test("The records that an agent kept in the fallback are in the history even if the usual log is damaged")
     func fallbackOfDamaged() throws {
         try withLocation { _, location, fallback in

@@ -450,6 +450,19 @@ struct HistoryTests {
         }
     }
 
+    @Test("A problem with the archive ends with its cause, even if nothing changes anymore")
+    func endOfProblem() throws {
+        try withBlockedArchive { fixture, store, archive in
+            for number in 0..<100 as Range<Int64> { fixture.edit(store, ["key": .integer(number)]) }
+            store.maintainJournal(HistoryLimits())
+            #expect(store.journal?.archiveProblem != nil && store.journal?.needsMaintenance == true)
+            rmdir(archive)
+            defer { unlink(archive) }
+            store.maintainJournal(HistoryLimits())
+            #expect(store.journal?.archiveProblem == nil && store.journal?.needsMaintenance == false)
+        }
+    }
+
     @Test("Records that can't be archived aren't dropped from a log that only has many marks")
     func manyMarks() throws {
         try withBlockedArchive { fixture, store, archive in
