@@ -138,7 +138,7 @@ package final class AgentClaim: Sendable {
             let lock = try LockFile.attempt(
                 at: path, isReserved: isReserved,
                 // Don't overwrite an unrelated file of the user's that happens to have the name.
-                isAcceptable: { (try? $0.status().st_size) == 0 || holder(in: $0) != nil },
+                isAcceptable: { isBlank($0) || holder(in: $0) != nil },
                 isInUse: { holder(in: $0)?.isListening == true })
             guard let lock else { return .held(by: holder(at: path)) }
             // The claim is valid even if the holder's name can't be written, as on a full disk.
@@ -162,6 +162,12 @@ package final class AgentClaim: Sendable {
 
     /// The error numbers of directories and file systems in which files currently can't be created or locked.
     private static let impossibilities = [EROFS, EACCES, EPERM, ENOSPC, EDQUOT, EOPNOTSUPP, ENOLCK, ENOSYS]
+
+    /// Returns whether a file is empty, or has only zeros, as after a power failure.
+    private static func isBlank(_ file: borrowing FileDescriptor) -> Bool {
+        guard let bytes = try? file.read(upTo: 4_096, from: 0) else { return false }
+        return bytes.allSatisfy { $0 == 0 }
+    }
 
     /// Reads the holder's name from a locked file at a path; returns `nil` if the file names no running holder.
     ///

@@ -10,6 +10,17 @@ import Testing
 /// The claims that give a directory and a socket a single agent, whatever namespaces and names they are reached by.
 @Suite("Claims of an agent")
 struct ClaimTests {
+    @Test("A lock file that a power failure has left empty, or full of zeros, doesn't keep an agent from starting")
+    func afterPowerFailure() throws {
+        try AgentProcess.withPlace { place in
+            for bytes in [[], [UInt8](repeating: 0, count: 37)] {
+                try RawFile.write(bytes, to: "\(place.preferences)/.defaultsd.agent")
+                try RawFile.write(bytes, to: place.socket + ".lock")
+                try AgentProcess(place).kill()
+            }
+        }
+    }
+
     private static let unshare = "/usr/bin/unshare"
     /// Whether the test can create namespaces.
     private static let hasNamespaces = (try? Programs.run(unshare, ["-Urmn", "true"]).status) == 0
