@@ -1,3 +1,4 @@
+package import DefaultsClient
 import DefaultsCore
 import Glibc
 import TestSupport
@@ -6,7 +7,7 @@ extension AgentProcess {
     /// The directories of a test: for the preferences, for the socket, and for the system's preferences.
     ///
     /// The system's directories don't exist unless the test creates them. All directories are removed after the test.
-    package struct Place {
+    package struct Place: Sendable {
         package let preferences: String
         package let runtime: String
         /// Whether the programs get the directory in `DEFAULTS_DIRECTORY`, rather than finding it at the usual path.
@@ -61,6 +62,17 @@ extension AgentProcess {
             namesOfFiles(in: preferences).filter {
                 $0.hasPrefix(".defaultsd.") && ![".defaultsd.agent", ".defaultsd.lock"].contains($0)
             }
+        }
+
+        /// Opens a connection to the agent.
+        package func connect() throws -> AgentConnection {
+            let environment = Environment(environment)
+            let directory = try PreferencesDirectory(environment: environment)
+            let address = try AgentAddress(for: directory, environment: environment)
+            guard let connection = try AgentConnection.open(address, for: directory) else {
+                throw AgentFailure(description: "No agent responded.")
+            }
+            return connection
         }
 
         package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }

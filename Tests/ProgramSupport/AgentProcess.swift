@@ -95,15 +95,7 @@ package final class AgentProcess {
     }
 
     /// Opens a connection to the agent.
-    package func connect() throws -> AgentConnection {
-        let environment = Environment(place.environment)
-        let directory = try PreferencesDirectory(environment: environment)
-        let address = try AgentAddress(for: directory, environment: environment)
-        guard let connection = try AgentConnection.open(address, for: directory) else {
-            throw AgentFailure(description: "No agent responded.")
-        }
-        return connection
-    }
+    package func connect() throws -> AgentConnection { try place.connect() }
 
     /// Returns the agent's status report.
     package func status() throws -> DomainValues {

@@ -30,19 +30,20 @@ struct Replacement {
 
         if target == original.path { try makeDirectory() }
         var isNeeded = false
-        let new: FileDescriptor
+        let written: FileDescriptor?
         do throws(SystemCall.Failure) {
-            new = try write(bytes, hashed: newHash, to: temporaryPath)
+            written = try write(bytes, hashed: newHash, to: temporaryPath)
         } catch {
             guard [EACCES, EPERM, EROFS].contains(error.number), let expected else { throw error }
             return try writeInUnwritableDirectory(bytes, hashed: newHash, over: expected)
         }
+        guard let new = written else { return .fileChanged }
         defer { if !isNeeded { unlink(temporaryPath) } }
 
         let seal = seal(ofFileAt: temporaryPath)
         guard let expected else {
             try new.synchronize()
-            guard try place(temporaryPath) else { return .fileChanged }
+            guard !new.hasLostName(temporaryPath), try place(temporaryPath) else { return .fileChanged }
             isNeeded = true
             return finish(try version(of: new, hashed: newHash, seal), displaced: nil)
         }
@@ -58,7 +59,7 @@ struct Replacement {
             return try writeInPlace(bytes, hashed: newHash, over: expected, isNeeded: &isNeeded)
         }
         do throws(SystemCall.Failure) {
-            guard try exchange(temporaryPath) else { return .fileChanged }
+            guard !new.hasLostName(temporaryPath), try exchange(temporaryPath) else { return .fileChanged }
         } catch {
             // A mount point can't be renamed.
             guard error.number == EBUSY else { throw error }
@@ -74,16 +75,22 @@ struct Replacement {
             isNeeded = false
             return .fileChanged
         }
+        // Somebody may have changed them since they were copied, by the name that is the new file's from now on.
+        let last = try old.status()
+        if (last.st_mode, last.st_uid, last.st_gid) != (status.st_mode, status.st_uid, status.st_gid) {
+            try copyAttributes(from: old, last, to: new)
+            try new.synchronize()
+        }
         return finish(try version(of: new, hashed: newHash, seal), displaced: displaced(old, at: temporaryPath))
     }
 
     /// Writes the new version to a hidden file.
     ///
-    /// - Returns: The file, open for reading. It is closed for writing before it gets its final name, so that this
-    ///   process's own watcher isn't woken once more.
+    /// - Returns: The file, open for reading; `nil` if its name leads to another one. It is closed for writing before
+    ///   it gets its final name, so that this process's own watcher isn't woken once more.
     private func write(
         _ bytes: [UInt8], hashed hash: ContentHash, to temporaryPath: String
-    ) throws(SystemCall.Failure) -> FileDescriptor {
+    ) throws(SystemCall.Failure) -> FileDescriptor? {
         let new = try NewFile.create(temporaryPath, flags: O_WRONLY, isForEveryone: expected == nil)
         do throws(SystemCall.Failure) {
             // Set the mark before writing the content, so that an incomplete version that is left can be told from
@@ -91,6 +98,11 @@ struct Replacement {
             SaveMark(hash: hash, times: times()).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
+            // Somebody may have replaced the directory by a copy, with an incomplete copy of the new file.
+            guard try file.status().isSame(as: new.status()) else {
+                unlink(temporaryPath)
+                return nil
+            }
             Seal.set(on: file)
             // The file is still in use when it is no longer open for writing; see `TemporaryName`.
             flock(file.number, LOCK_SH | LOCK_NB)
@@ -209,7 +221,7 @@ struct Replacement {
         return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
     }
 
-    /// Gives the new file the old one's mode, owner and extended attributes, before it becomes visible.
+    /// Gives the new file the old one's mode, owner and extended attributes.
     ///
     /// Sets only what differs, because the kernel reports each call to everyone who watches the directory.
     private func copyAttributes(
