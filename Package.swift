@@ -133,10 +133,25 @@ let package = Package(
             name: "defaults-bench",
             dependencies: [
                 "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "Linux",
-                "PropertyList", "TestSupport", "defaults", "defaultsd",
+                "ProgramSupport", "PropertyList", "TestSupport", "defaults", "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             path: "Tests/Benchmarks",
+            swiftSettings: settings
+        ),
+
+        // The exploration of every step, failure and crash of the programs; `.ci/explore` runs it.
+        .target(name: "CExplorer", path: "Tests/CExplorer"),
+        .executableTarget(
+            name: "defaults-explore",
+            dependencies: [
+                "CExplorer", "CLinux", "DefaultsClient", "DefaultsCore", "Linux", "ProgramSupport", "PropertyList",
+                "TestSupport",
+                "defaults", "defaultsd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+            ],
+            path: "Tests/Explorer",
+            exclude: ["Intervention"],
             swiftSettings: settings
         ),
 

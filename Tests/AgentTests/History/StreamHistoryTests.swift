@@ -1,12 +1,11 @@
 import DefaultsClient
 import DefaultsCore
 import DefaultsKit
+import ProgramSupport
 import PropertyList
 import Testing
 
-@testable import defaults_bench
-
-/// The checker of the bus's promises in soak tests, which must itself detect each broken promise.
+/// The checker of the bus's promises in soak tests and explorations, which must itself detect each broken promise.
 @Suite("The stream history of a soak test")
 struct StreamHistoryTests {
     private static let epoch = Epoch(value: 1)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DefaultsCore
+import ProgramSupport
 
 /// `defaults-bench audit`.
 struct Audit: ParsableCommand {

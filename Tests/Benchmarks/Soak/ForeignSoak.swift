@@ -3,6 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 

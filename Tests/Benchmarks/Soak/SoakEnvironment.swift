@@ -3,6 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import ProgramSupport
 import TestSupport
 
 /// The directories of a soak test, and the agent that serves them.

@@ -2,6 +2,7 @@ import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
+import ProgramSupport
 import Synchronization
 
 /// A thread that follows all changes to the soak's domain.
@@ -41,21 +42,7 @@ final class Subscriber: Sendable {
     func records(
         after place: Cursor, upTo end: Cursor, from environment: [String: String]
     ) throws -> [LogRecord] {
-        let connection = try AgentChild.connect(environment)
-        _ = try connection.subscribe(.after(place), filter: filter, mode: .everything)
-        var records: [LogRecord] = []
-        var reached = place.revision
-        while reached < end.revision {
-            guard let event = try connection.nextEvent(within: 10_000) else { break }
-            switch event {
-            case .record(let record, let cursor):
-                records.append(record)
-                reached = cursor.revision
-            case .bookmark(let cursor): reached = cursor.revision
-            case .initial, .gap, .ended: return []
-            }
-        }
-        return records
+        try AgentChild.connect(environment).records(after: place, upTo: end, matching: filter)
     }
 
     /// Stops the thread.

@@ -1,19 +1,25 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that each record arrives once, in the order of revisions, and none is missing.
 ///
-/// It holds for a subscriber whose filter excludes nothing.
-struct Order: StreamPromise {
-    static let name = "Ordered, unique, gap-free"
+/// For a subscriber whose filter excludes something, only the order can be checked.
+package struct Order: StreamPromise {
+    package static let name = "Ordered, unique, gap-free"
     private var last: Cursor?
+    private let seesAll: Bool
 
-    mutating func take(_ event: StreamEvent) -> String? {
+    init(seesAll: Bool) { self.seesAll = seesAll }
+
+    package mutating func take(_ event: StreamEvent) -> String? {
         switch event {
         case .initial(let snapshot): last = snapshot.cursor
         case .record(let record, let cursor):
             defer { last = cursor }
             if record.revision != cursor.revision { return "the record \(record.revision) came at \(cursor)" }
-            if let last, cursor.epoch != last.epoch || cursor.revision != last.revision + 1 {
+            if let last,
+                cursor.revision <= last.revision
+                    || seesAll && (cursor.epoch != last.epoch || cursor.revision != last.revision + 1)
+            {
                 return "\(cursor) came after \(last)"
             }
         case .bookmark(let cursor): last = last ?? cursor

@@ -1,14 +1,14 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that a snapshot shows all domains at one cursor, and the stream continues from there.
 ///
 /// The first record comes after that cursor, and no other snapshot comes between records.
-struct SnapshotOrder: StreamPromise {
-    static let name = "Snapshot"
+package struct SnapshotOrder: StreamPromise {
+    package static let name = "Snapshot"
     private var place: Cursor?
     private var hasRecords = false
 
-    mutating func take(_ event: StreamEvent) -> String? {
+    package mutating func take(_ event: StreamEvent) -> String? {
         switch event {
         case .initial(let snapshot):
             defer { place = snapshot.cursor }

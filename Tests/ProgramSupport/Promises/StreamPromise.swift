@@ -1,9 +1,9 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// A promise of the bus that can be checked event by event in one subscriber's stream.
 ///
 /// The subscriber follows all records that match its filter (`everything`), starting with a snapshot.
-protocol StreamPromise: Sendable {
+package protocol StreamPromise: Sendable {
     /// The promise's name, as in the documentation.
     static var name: String { get }
 

@@ -1,13 +1,13 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that a bookmark names the cursor that the stream has reached.
 ///
 /// No earlier record follows a bookmark, and the first bookmark arrives as soon as the subscriber has caught up.
-struct Bookmarks: StreamPromise {
-    static let name = "Bookmarked"
+package struct Bookmarks: StreamPromise {
+    package static let name = "Bookmarked"
     private var reached: Cursor?
 
-    mutating func take(_ event: StreamEvent) -> String? {
+    package mutating func take(_ event: StreamEvent) -> String? {
         switch event {
         case .initial(let snapshot): reached = snapshot.cursor
         case .record(_, let cursor):

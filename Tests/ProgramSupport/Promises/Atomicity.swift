@@ -1,15 +1,15 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that a change set arrives whole: a key and its twin, always set together, are never seen apart.
-struct Atomicity: StreamPromise {
-    static let name = "Atomic"
+package struct Atomicity: StreamPromise {
+    package static let name = "Atomic"
     private static let suffix = " twin"
     private var tracked = TrackedValues()
 
     /// Returns the key that is always set together with another, to the same value.
-    static func twin(of key: String) -> String { key + suffix }
+    package static func twin(of key: String) -> String { key + suffix }
 
-    mutating func take(_ event: StreamEvent) -> String? {
+    package mutating func take(_ event: StreamEvent) -> String? {
         tracked.take(event)
         guard case .record(let record, let cursor) = event, case .change(let changeSet) = record.event else {
             return nil

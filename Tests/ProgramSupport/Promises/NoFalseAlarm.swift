@@ -1,10 +1,10 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that no file is reported as damaged unless a writer has left it half-written.
-struct NoFalseAlarm: StreamPromise {
-    static let name = "No false alarm"
+package struct NoFalseAlarm: StreamPromise {
+    package static let name = "No false alarm"
 
-    func take(_ event: StreamEvent) -> String? {
+    package func take(_ event: StreamEvent) -> String? {
         switch event {
         case .initial(let snapshot): return snapshot.damage
         case .record(let record, let cursor):

@@ -1,5 +1,5 @@
 import DefaultsClient
-import DefaultsCore
+package import DefaultsCore
 import DefaultsKit
 import PropertyList
 import Synchronization
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Promises that can be checked in the stream alone are `StreamPromise`s. The others need further information: earlier
 /// writes and acknowledgments (`expect`), and the records that a second subscriber receives (`resumption`).
-final class StreamHistory: Sendable {
+package final class StreamHistory: Sendable {
     private struct State {
         var promises: [any StreamPromise]
         var resumption = Resumption()
@@ -24,23 +24,25 @@ final class StreamHistory: Sendable {
     ///
     /// - Parameters:
     ///   - filter: The subscriber's filter.
+    ///   - seesAll: Whether all records match, so that no number may be missing.
     ///   - mayBeTorn: Whether a writer may leave a file half-written.
-    init(filter: SubscriptionFilter, mayBeTorn: Bool = false) {
+    package init(filter: SubscriptionFilter, seesAll: Bool = true, mayBeTorn: Bool = false) {
         let promises: [any StreamPromise] = [
-            Order(), Atomicity(), PreviousValue(), Bookmarks(), Filtering(filter: filter), SnapshotOrder(),
+            Order(seesAll: seesAll), Atomicity(), PreviousValue(), Bookmarks(), Filtering(filter: filter),
+            SnapshotOrder(),
         ]
         state = Mutex(State(promises: promises + (mayBeTorn ? [] : [NoFalseAlarm()])))
     }
 
     /// The number of received records.
-    var records: Int { state.withLock { $0.records } }
+    package var records: Int { state.withLock { $0.records } }
     /// The breaches of promises.
-    var findings: [String] { state.withLock { $0.findings } }
+    package var findings: [String] { state.withLock { $0.findings } }
     /// The latest records.
-    var resumption: Resumption { state.withLock { $0.resumption } }
+    package var resumption: Resumption { state.withLock { $0.resumption } }
 
     /// Checks the next event.
-    func take(_ event: StreamEvent) {
+    package func take(_ event: StreamEvent) {
         state.withLock { state in
             for index in state.promises.indices {
                 guard let breach = state.promises[index].take(event) else { continue }
@@ -60,12 +62,12 @@ final class StreamHistory: Sendable {
     }
 
     /// Records that the subscriber has failed.
-    func fail(_ reason: String) {
+    package func fail(_ reason: String) {
         state.withLock { $0.findings.append("The subscriber: \(reason)") }
     }
 
     /// Returns whether all records up to a cursor have arrived.
-    func hasCome(_ cursor: Cursor) -> Bool {
+    package func hasCome(_ cursor: Cursor) -> Bool {
         state.withLock { state in state.cursor.map { $0.revision >= cursor.revision } ?? false }
     }
 
@@ -74,7 +76,7 @@ final class StreamHistory: Sendable {
     /// - Parameters:
     ///   - promise: The promise's name.
     ///   - numbers: The smallest number that each key must have reached.
-    func expect(_ promise: String, _ numbers: [String: Int64]) {
+    package func expect(_ promise: String, _ numbers: [String: Int64]) {
         state.withLock { state in
             for (key, least) in numbers {
                 if case .integer(let there)? = state.tracked.values[key], there >= least { continue }
@@ -85,9 +87,9 @@ final class StreamHistory: Sendable {
     }
 
     /// Compares the values that result from the records with the agent's values.
-    func compare(with values: DomainValues) {
+    package func compare(with values: DomainValues) {
         state.withLock { state in
-            if state.tracked.values != values {
+            if !state.tracked.agree(with: values) {
                 state.findings.append("The records don't result in the agent's values.")
             }
         }

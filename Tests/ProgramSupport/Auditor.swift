@@ -1,16 +1,17 @@
 import DefaultsClient
-import DefaultsCore
+package import DefaultsCore
 import DefaultsKit
 import PropertyList
+import TestSupport
 
 /// A comparison of an agent's values, the files' contents, and the results of the log.
-struct Auditor {
+package struct Auditor {
     private let directory: PreferencesDirectory
     private let address: AgentAddress
     private let environment: Environment
 
     /// Creates the comparison for an agent with the given environment.
-    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
+    package init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
         self.directory = directory
         self.address = address
         self.environment = environment
@@ -22,7 +23,7 @@ struct Auditor {
     ///   values aren't compared then.
     /// - Returns: The discrepancies.
     /// - Throws: The reason why the agent can't be asked.
-    func findings(logMayLackRecords mayLackRecords: Bool = false) throws -> [String] {
+    package func findings(logMayLackRecords mayLackRecords: Bool = false) throws -> [String] {
         guard let agent = try AgentConnection.open(address, for: directory) else {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
@@ -40,8 +41,13 @@ struct Auditor {
     }
 
     private func fileFindings(_ domain: Domain, _ values: DomainValues) -> [String] {
-        guard let held = ForeignFile(path: directory.path + "/" + domain.fileName).read() else {
-            return ["\(domain): can't read its file."]
+        let path = directory.path + "/" + domain.fileName
+        var held: DomainValues = [:]
+        if RawFile.exists(path) {
+            guard case .dictionary(let found)? = try? PropertyListValue(parsing: RawFile.read(path)) else {
+                return ["\(domain): can't read its file."]
+            }
+            held = found
         }
         return held == values ? [] : ["\(domain): its file differs from the agent's values."]
     }

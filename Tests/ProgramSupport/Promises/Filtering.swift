@@ -1,11 +1,11 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// The promise that only requested events arrive.
-struct Filtering: StreamPromise {
-    static let name = "Filtered"
-    let filter: SubscriptionFilter
+package struct Filtering: StreamPromise {
+    package static let name = "Filtered"
+    package let filter: SubscriptionFilter
 
-    func take(_ event: StreamEvent) -> String? {
+    package func take(_ event: StreamEvent) -> String? {
         switch event {
         case .initial(let snapshot):
             return filter.includes(snapshot.domain) ? nil : "the values of \(snapshot.domain)"

@@ -1,0 +1,88 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+
+/// An act of another program, as a whole, while the subject is stopped before a call.
+enum Act: String, CaseIterable {
+    /// Nothing: the subject is only slow.
+    case nothing
+    /// An editor replaces the file.
+    case replace
+    /// A script writes the file in place.
+    case rewrite
+    /// A failing program leaves the file empty.
+    case truncate
+    /// Somebody removes the file.
+    case remove
+    /// Somebody moves the file elsewhere, and leaves a link.
+    case symbolicLink = "symbolic-link"
+    /// Somebody gives the file a second name.
+    case hardLink = "hard-link"
+    /// Somebody changes the file's permissions.
+    case chmod
+    /// Somebody replaces the directory by a copy of itself.
+    case remake
+    /// A command sets another key.
+    case command
+    /// A program that can't reach the agent, as in another container, sets another key.
+    case store
+    /// Another agent starts.
+    case agent
+    /// The subject is killed.
+    case kill
+
+    /// Whether the act removes or replaces the file that programs have open.
+    var replacesFile: Bool { [.replace, .remove, .remake, .command, .store, .truncate].contains(self) }
+
+    /// Performs the act, while the subject is stopped.
+    func perform(_ trial: Trial) throws {
+        if replacesFile { trial.markReplaced() }
+        switch self {
+        case .nothing: break
+        case .replace: try trial.writeForeign(in: trial.path, as: .renamed, ["foreign": "replaced"])
+        case .rewrite: try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"])
+        case .truncate:
+            guard RawFile.exists(trial.path) else { return }
+            trial.markTruncated()
+            trial.recordLoss(isCertain: false) { Glibc.truncate(trial.path, 0) }
+        case .remove: trial.recordLoss(isCertain: true) { unlink(trial.path) }
+        case .symbolicLink:
+            guard RawFile.exists(trial.path) else { return }
+            mkdir(trial.elsewhere, 0o700)
+            let real = trial.elsewhere + "/moved.plist"
+            guard rename(trial.path, real) == 0, symlink(real, trial.path) == 0 else {
+                throw TestSystemError("symlink")
+            }
+        case .hardLink:
+            mkdir(trial.elsewhere, 0o700)
+            link(trial.path, trial.elsewhere + "/other.plist")
+        case .chmod: if Glibc.chmod(trial.path, 0o644) == 0 { trial.expectMode(0o644) }
+        case .remake: try trial.remakeDirectory()
+        case .command:
+            let (environment, host) = (trial.environmentOfOthers, trial.hostArguments)
+            trial.runAside(["other": "written"]) {
+                let outcome = try? Programs.run(
+                    Programs.defaults, host + ["write", Trial.domainName, "other", "written"], environment: environment)
+                return outcome?.status == 0 ? .certain : .unknown
+            }
+        case .store:
+            let (directory, domain) = (PreferencesDirectory(path: trial.place.preferences), trial.domain)
+            trial.runAside(["stored": "written"]) {
+                let store = EmbeddedStore(directory, system: SystemDirectories(environment: Environment([:])))
+                do throws(DefaultsError) {
+                    try store.edit(
+                        domain, with: ["stored": "written"], replacesAll: false, expecting: nil, origin: nil)
+                    try store.synchronize(domain)
+                    return .certain
+                } catch {
+                    return .unknown
+                }
+            }
+        case .agent: try trial.startOtherAgent()
+        case .kill: trial.killSubject()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import DefaultsCore
+import PropertyList
+
+/// Everything that was written to the keys of one domain during a trial, and when, so that their final values can be
+/// judged.
+///
+/// Not thread-safe: a trial's threads take turns.
+struct Ledger {
+    /// Whether a write took place.
+    enum Outcome {
+        /// It was acknowledged, or completed by a foreign writer.
+        case certain
+        /// It failed, or its answer is missing: it may have taken place, or may still.
+        case unknown
+        /// It was refused.
+        case refused
+    }
+
+    private struct Write {
+        var value: PropertyListValue?
+        var began: Int
+        /// The end of a certain write.
+        var ended: Int?
+        var outcome = Outcome.unknown
+    }
+
+    /// A write to some keys that has begun.
+    struct Token {
+        fileprivate var indices: [String: Int] = [:]
+    }
+
+    private var writes: [String: [Write]] = [:]
+    private var time = 0
+
+    /// Creates a ledger of a domain that has values.
+    init(_ values: DomainValues = [:]) {
+        let token = begin(values.mapValues { $0 })
+        end(token, .certain)
+    }
+
+    /// All keys that have been written.
+    var keys: [String] { writes.keys.sorted() }
+
+    /// Records the beginning of a write; a value of `nil` removes the key.
+    mutating func begin(_ values: Difference) -> Token {
+        time += 1
+        var token = Token()
+        for (key, value) in values {
+            token.indices[key] = writes[key, default: []].count
+            writes[key, default: []].append(Write(value: value, began: time))
+        }
+        return token
+    }
+
+    /// Records the end of a write.
+    mutating func end(_ token: Token, _ outcome: Outcome) {
+        time += 1
+        for (key, index) in token.indices {
+            writes[key]?[index].outcome = outcome
+            if outcome == .certain { writes[key]?[index].ended = time }
+        }
+    }
+
+    /// Returns the values that a key may finally have: those of writes after which no other has certainly begun.
+    func allowed(_ key: String) -> [PropertyListValue?] {
+        let made = (writes[key] ?? []).filter { $0.outcome != .refused }
+        let last = made.filter { write in
+            !made.contains { $0.outcome == .certain && $0.began > write.ended ?? .max }
+        }
+        // A key that perhaps nobody has written may be missing.
+        return last.map(\.value) + (made.contains { $0.outcome == .certain } ? [] : [nil])
+    }
+
+    /// Returns the breaches of the promises about values.
+    func findings(_ values: DomainValues) -> [String] {
+        Set(keys).union(values.keys).sorted().compactMap { key in
+            let allowed = allowed(key)
+            if allowed.contains(values[key]) { return nil }
+            let isKnown = values[key] == nil || (writes[key] ?? []).contains { $0.value == values[key] }
+            let promise = isKnown ? Promise.nothingLost : .nothingInvented
+            return "\(promise.rawValue): \(key) is \(text(values[key])), not "
+                + "\(allowed.map(text).joined(separator: " or "))."
+        }
+    }
+
+    private func text(_ value: PropertyListValue?) -> String {
+        switch value {
+        case nil: "missing"
+        case .string(let text)?: "\"\(text.prefix(40))\""
+        case let value?: "\(value)"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import PropertyList
+import TestSupport
+
+/// The program under test: in an agent, or in a command that uses the files directly.
+enum Subject: String, CaseIterable {
+    case agent
+    case command
+}
+
+/// A piece of work of an agent or a command, from the state of the files before it.
+struct Scenario: Sendable {
+    let name: String
+    var subjects: [Subject] = [.agent]
+    /// Whether its calls are many, so that only a sample of the pairs of crashes is tried.
+    var isLong = false
+    /// The files at the beginning, by domain.
+    var format: PropertyListFormat? = .xml
+    /// The agent's settings.
+    var settings: DomainValues = [:]
+    /// Whether the domain is that of the current host.
+    var isOfHost = false
+    /// Whether others change the directory during the work, so that the subject's calls aren't all that changes it.
+    var isForeign = false
+    /// Prepares the directory, before the subject starts.
+    var prepare: @Sendable (Trial) throws -> Void = { _ in }
+    /// Does the work with the subject; an agent has already started, unless `startsSubject`.
+    var startsSubject = false
+    let work: @Sendable (Trial) throws -> Void
+
+    /// The values at the beginning, and the text in the file that must stay.
+    static let initial: DomainValues = [
+        "key": "before", "twin": "before", "old": "kept", "list": .array(["a", "a"]),
+    ]
+    static let comment = "<!-- a comment that stays -->"
+
+    static let all: [Scenario] = [
+        Scenario(name: "first-save", subjects: [.agent, .command], format: nil) { try $0.edit(["key": "after"]) },
+        Scenario(name: "splice", subjects: [.agent, .command]) { try $0.edit(["key": "after"]) },
+        Scenario(name: "splice-removal", subjects: [.agent, .command]) { try $0.edit(["key": nil]) },
+        Scenario(name: "binary", subjects: [.agent, .command], format: .binary) { try $0.edit(["key": "after"]) },
+        Scenario(name: "old-style", subjects: [.agent, .command], format: .oldStyle) { try $0.edit(["key": "after"]) },
+        Scenario(name: "open-writer", isForeign: true) { trial in
+            try trial.withOpenWriter { try trial.edit(["key": "after"]) }
+        },
+        Scenario(
+            name: "link", subjects: [.agent, .command],
+            prepare: { trial in
+                try RawFile.makeDirectory(trial.elsewhere)
+                guard rename(trial.path, trial.elsewhere + "/real.plist") == 0,
+                    symlink("../elsewhere/real.plist", trial.path) == 0
+                else { throw TestSystemError("symlink") }
+            }
+        ) { try $0.edit(["key": "after"]) },
+        Scenario(
+            name: "hard-link", subjects: [.agent, .command],
+            prepare: { trial in
+                try RawFile.makeDirectory(trial.elsewhere)
+                guard link(trial.path, trial.elsewhere + "/second.plist") == 0 else { throw TestSystemError("link") }
+            }
+        ) { try $0.edit(["key": "after"]) },
+        Scenario(name: "by-host", subjects: [.agent, .command], isOfHost: true) { try $0.edit(["key": "after"]) },
+        Scenario(name: "deletion", subjects: [.agent, .command]) { try $0.edit([:], replacesAll: true) },
+        Scenario(name: "import", subjects: [.agent, .command]) {
+            try $0.importAll(["key": "after", "new": "imported", "old": "kept"])
+        },
+        Scenario(name: "conditional", subjects: [.agent]) {
+            try $0.edit(["key": "after"], expecting: ["key": "before"])
+        },
+        Scenario(name: "append", subjects: [.command]) {
+            try $0.command(
+                ["write", $0.domainName, "list", "-array-add", "b"], writes: ["list": .array(["a", "a", "b"])])
+        },
+        Scenario(name: "two-edits", subjects: [.agent]) {
+            try $0.edit(["key": "after", "added": 1])
+            try $0.edit(["key": "later", "old": nil])
+        },
+        Scenario(
+            name: "undo", subjects: [.agent],
+            prepare: { trial in
+                try trial.withOtherAgent { try trial.edit(["key": "undone"], with: $0) }
+            }
+        ) { try $0.command(["undo", $0.domainName], writes: ["key": "before"]) },
+        Scenario(
+            name: "log-replacement", subjects: [.agent], isLong: true, settings: ["LogBytes": 65_536],
+            prepare: { trial in
+                try trial.withOtherAgent { agent in
+                    for number in 0..<3 { try trial.edit(["large": .string(trial.text(number, 30_000))], with: agent) }
+                }
+            }
+        ) { trial in
+            for number in 3..<6 { try trial.edit(["large": .string(trial.text(number, 30_000)), "key": "after"]) }
+        },
+        Scenario(
+            name: "archive-thinning", subjects: [.agent], isLong: true,
+            settings: ["LogBytes": 65_536, "HistoryBytes": 65_536],
+            prepare: { trial in
+                try trial.withOtherAgent { agent in
+                    for number in 0..<8 { try trial.edit(["large": .string(trial.text(number, 30_000))], with: agent) }
+                }
+            }
+        ) { trial in
+            for number in 8..<12 { try trial.edit(["large": .string(trial.text(number, 30_000)), "key": "after"]) }
+        },
+        Scenario(
+            name: "start", subjects: [.agent],
+            prepare: { trial in try trial.withOtherAgent { try trial.edit(["key": "after"], with: $0) } },
+            startsSubject: true
+        ) { try $0.startSubject() },
+        Scenario(
+            name: "start-after-crash", subjects: [.agent], settings: ["SaveDelay": 60_000, "SaveLimit": 60_000],
+            prepare: { trial in
+                try trial.withOtherAgent(isKilled: true) { try trial.edit(["key": "after"], with: $0, isSaved: false) }
+            }, startsSubject: true
+        ) { try $0.startSubject() },
+        Scenario(
+            name: "end", subjects: [.agent], settings: ["SaveDelay": 60_000, "SaveLimit": 60_000]
+        ) { trial in
+            try trial.edit(["key": "after"], isSaved: false)
+            trial.endSubject()
+        },
+        Scenario(
+            name: "upgrade", subjects: [.agent], settings: ["SaveDelay": 60_000, "SaveLimit": 60_000]
+        ) { trial in
+            try trial.edit(["key": "after"], isSaved: false)
+            try trial.upgradeSubject()
+            try trial.edit(["added": "later"])
+        },
+        Scenario(name: "remade-directory", isForeign: true) { trial in
+            try trial.remakeDirectory()
+            try trial.edit(["key": "after"])
+        },
+        Scenario(name: "foreign-change", isForeign: true) { trial in
+            try trial.writeForeign(in: trial.path, as: .renamed, ["key": "foreign"])
+            trial.synchronize()
+        },
+    ]
+}
