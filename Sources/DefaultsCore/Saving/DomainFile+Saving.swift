@@ -36,9 +36,12 @@ extension DomainFile {
             let target = try Self.resolvingLinks(path)
             // Don't create the missing target of a link: it may be on a file system that isn't mounted.
             if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
-            return try Replacement(
+            let result = try Replacement(
                 of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
             ).run(bytes)
+            // If another program has replaced the link meanwhile, the domain has another file, without the edits.
+            if target != path, try Self.resolvingLinks(path) != target { return .fileChanged }
+            return result
         } catch {
             if error.number == EILSEQ {
                 throw DefaultsError(

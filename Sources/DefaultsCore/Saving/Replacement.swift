@@ -141,6 +141,8 @@ struct Replacement {
         isNeeded = true
         let version = try overwrite(file, with: bytes, hashed: hash)
         isNeeded = false
+        // If another program has replaced the file meanwhile, the new one lacks the edits.
+        if file.hasLostName(target) { return .fileChanged }
         return .saved(version, displaced: nil)
     }
 

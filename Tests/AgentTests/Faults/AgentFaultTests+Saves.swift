@@ -9,14 +9,16 @@ import Testing
 
 /// Saves that are stopped or killed at one call, or whose file can't be read once, as `.ci/explore` has found them.
 extension AgentFaultTests {
-    /// Stops the agent in a save, at a call on the temporary file, lets another program act, and continues it.
+    /// Stops the agent in a save, at a call on the temporary file or another one, lets another program act, and
+    /// continues the agent.
     private func whileStopped(
-        in call: String, _ body: (AgentProcess.Place) throws -> Void,
-        check: (AgentProcess.Place) throws -> Void = { _ in }
+        in call: String, at spot: Spot = .temporary, prepare: (AgentProcess.Place) throws -> Void = { _ in },
+        _ body: (AgentProcess.Place) throws -> Void, check: (AgentProcess.Place) throws -> Void = { _ in }
     ) throws {
         try withAgent { agent in
-            let fault = try AttachedFault(
-                agent.pid, at: Spot.temporary.paths(in: agent.place), "\(call):signal=STOP:when=1")
+            try prepare(agent.place)
+            try agent.synchronize()
+            let fault = try AttachedFault(agent.pid, at: spot.paths(in: agent.place), "\(call):signal=STOP:when=1")
             defer { fault.end() }
             try edit(agent)
             try withBackgroundThread { [place = agent.place] _ in
@@ -61,6 +63,24 @@ extension AgentFaultTests {
                 #expect(mode == 0o640, "\(call)")
             }
         }
+    }
+
+    @Test("An edit gets into the file that replaces a link, or a file with several names, while it is saved")
+    func replacedMeanwhile() throws {
+        let bytes = try PropertyListValue.dictionary(Self.before).write(as: .xml)
+        try whileStopped(
+            in: "fsync",
+            prepare: { place in
+                let path = place.path(Self.domain)
+                #expect(rename(path, place.preferences + "/real") == 0 && symlink("real", path) == 0)
+            }
+        ) { try RawFile.replace($0.path(Self.domain), with: bytes) }
+        try whileStopped(
+            in: "fsync", at: .file,
+            prepare: { place in
+                #expect(link(place.path(Self.domain), place.preferences + "/second") == 0)
+            }
+        ) { try RawFile.replace($0.path(Self.domain), with: bytes) }
     }
 
     @Test("A crash before the first byte is written in place loses no acknowledged edit")
