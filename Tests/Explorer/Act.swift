@@ -43,7 +43,10 @@ enum Act: String, CaseIterable {
         switch self {
         case .nothing: break
         case .replace: try trial.writeForeign(in: trial.path, as: .renamed, ["foreign": "replaced"])
-        case .rewrite: try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"])
+        case .rewrite:
+            // A program that has the file open writes it as it was, and one that writes it in place doesn't notice.
+            let isCertain = !["open-writer", "hard-link"].contains(trial.scenario.name)
+            try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"], isCertain: isCertain)
         case .truncate:
             guard RawFile.exists(trial.path) else { return }
             trial.markTruncated()

@@ -12,6 +12,8 @@ struct RecordedCall {
     var result: Int32?
     var inode: UInt64
     var number: Int64
+    var modified: Int64
+    var changed: Int64
     /// The size of the records up to this one.
     var end: Int
 
@@ -38,7 +40,8 @@ struct RecordedCall {
                     name: name, path: text(record.path_size), other: text(record.other_size),
                     data: next(record.data_size),
                     result: record.result == Int32(bitPattern: 0x8000_0000) ? nil : record.result,
-                    inode: record.inode, number: record.number, end: position))
+                    inode: record.inode, number: record.number, modified: record.modified, changed: record.changed,
+                    end: position))
         }
         return calls
     }

@@ -20,6 +20,9 @@ struct DiskStates {
         }
 
         var effect: Effect
+        /// The times of the file after the change, in nanoseconds since 1970.
+        var modified: Int64
+        var changed: Int64
         /// The file's inode, or that of the directory with the names.
         var inode: UInt64
         /// The number of the record.
@@ -99,7 +102,10 @@ struct DiskStates {
         for (number, call) in records.enumerated() where call.result ?? -1 >= 0 {
             let (name, other, inode) = (path(call.path), path(call.other), current[call.inode] ?? call.inode)
             func add(_ effect: Change.Effect, to inode: UInt64) {
-                changes.append(Change(effect: effect, inode: inode, record: number + 1))
+                changes.append(
+                    Change(
+                        effect: effect, modified: call.modified, changed: call.changed, inode: inode,
+                        record: number + 1))
                 points.append(number + 1)
             }
             func addNames(_ new: [(path: String, inode: UInt64?)], _ inode: DiskTree.Inode? = nil) {
@@ -213,6 +219,12 @@ struct DiskStates {
     private static func apply(
         _ change: Change, to tree: inout DiskTree, upTo count: Int = .max, zerosFrom byte: Int = .max
     ) {
+        var inode = change.inode
+        if case .names(let names, _) = change.effect { inode = names.first?.inode ?? 0 }
+        if change.changed > 0 {
+            tree.inodes[inode]?.modified = change.modified
+            tree.inodes[inode]?.changed = change.changed
+        }
         switch change.effect {
         case .names(let names, _): for (path, inode) in names { tree.names[path] = inode }
         case .write(let offset, let bytes):

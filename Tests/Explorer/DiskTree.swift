@@ -18,6 +18,9 @@ struct DiskTree: Hashable {
         var mode: mode_t
         var bytes: [UInt8] = []
         var attributes: [String: [UInt8]] = [:]
+        /// The times of the last modification and the last change, in nanoseconds since 1970.
+        var modified: Int64 = 0
+        var changed: Int64 = 0
     }
 
     /// The inodes, by path below the directory, and their contents, by number.
@@ -28,6 +31,16 @@ struct DiskTree: Hashable {
 
     /// The attributes that the programs set.
     static let attributes = ["user.defaultsd.published", "user.defaultsd.size"]
+
+    /// The same tree, for a comparison of names and contents.
+    var withoutTimes: DiskTree {
+        var tree = self
+        for number in inodes.keys {
+            tree.inodes[number]?.modified = 0
+            tree.inodes[number]?.changed = 0
+        }
+        return tree
+    }
 
     /// Reads the tree below a directory.
     init(reading root: String) throws {
@@ -40,7 +53,9 @@ struct DiskTree: Hashable {
             let path = "\(path)/\(name)"
             let status = try RawFile.status(root + path)
             names[path] = UInt64(status.st_ino)
-            var inode = Inode(kind: .file, mode: status.st_mode & 0o7777)
+            var inode = Inode(
+                kind: .file, mode: status.st_mode & 0o7777, modified: Self.nanoseconds(status.st_mtim),
+                changed: Self.nanoseconds(status.st_ctim))
             switch status.st_mode & S_IFMT {
             case S_IFDIR: inode.kind = .directory
             case S_IFLNK:
@@ -60,6 +75,10 @@ struct DiskTree: Hashable {
         }
     }
 
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
     private static func attributes(of path: String) throws -> [String: [UInt8]] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw TestSystemError("open \(path)") }
@@ -74,7 +93,11 @@ struct DiskTree: Hashable {
     }
 
     /// Writes the tree into an empty directory.
-    func write(to root: String) throws {
+    ///
+    /// - Parameter root: The directory.
+    /// - Returns: The former times of the files.
+    /// - Throws: The failure of the system call.
+    func write(to root: String) throws -> [explorer_times] {
         var written: [UInt64: String] = [:]
         for (path, number) in names.sorted(by: { $0.key < $1.key }) {
             guard let inode = inodes[number] else { continue }
@@ -95,6 +118,13 @@ struct DiskTree: Hashable {
                 for (name, value) in inode.attributes { linux_set_attribute(file, name, value, value.count) }
                 fchmod(file, inode.mode)
             }
+        }
+        return try names.compactMap { path, number in
+            guard let inode = inodes[number], inode.kind == .file else { return nil }
+            let status = try RawFile.status(root + path)
+            return explorer_times(
+                inode: UInt64(status.st_ino), restored: Self.nanoseconds(status.st_ctim), modified: inode.modified,
+                changed: inode.changed)
         }
     }
 }

@@ -185,7 +185,7 @@ extension Kind {
             let states = try RecordedDisk(trial).states
             var seen: Set<DiskTree> = []
             return states.points.flatMap { point in
-                states.rests(at: point).filter { seen.insert(states.tree(at: point, $0)).inserted }
+                states.rests(at: point).filter { seen.insert(states.tree(at: point, $0).withoutTimes).inserted }
                     .map { Case(kind: .disks, scenario, subject, ["\(point)", "\($0)"]) }
             }
         }

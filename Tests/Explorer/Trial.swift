@@ -241,7 +241,9 @@ final class Trial: @unchecked Sendable {
     private func all(_ values: Difference, _ replacesAll: Bool) -> Difference {
         if !replacesAll { return values }
         state.withLock { ($0.fragments, $0.mode) = ([], nil) }
-        let keys = state.withLock { $0.ledger.keys }
+        // What others write meanwhile may be removed, too.
+        let others = ["foreign", "other", "stored"]
+        let keys = state.withLock { $0.ledger.keys } + others
         return Difference(uniqueKeysWithValues: keys.map { ($0, nil) }).merging(values) { $1 }
     }
 
@@ -255,7 +257,15 @@ final class Trial: @unchecked Sendable {
     var hostArguments: [String] { scenario.isOfHost ? ["-host", "EXAMPLE"] : [] }
 
     /// Runs a command, which is the subject if there is no agent.
-    func command(_ arguments: [String], writes values: Difference) throws {
+    ///
+    /// - Parameters:
+    ///   - arguments: The command's arguments.
+    ///   - values: The values that it writes.
+    ///   - others: The values that it writes if others have removed what was there.
+    /// - Throws: An error if it can't be run.
+    func command(_ arguments: [String], writes values: Difference, or others: Difference = [:]) throws {
+        let other = state.withLock { $0.ledger.begin(others) }
+        defer { state.withLock { $0.ledger.end(other, .unknown) } }
         let isSubject = subject == .command
         let command =
             (isSubject ? intervention.launcher(records: records) : []) + [Programs.defaults] + hostArguments + arguments
@@ -311,7 +321,9 @@ final class Trial: @unchecked Sendable {
     }
 
     /// Reads a file and writes it with other values, as editors and scripts do: everything else stays as it is.
-    func writeForeign(in path: String, as writing: Writing, _ values: DomainValues) throws {
+    func writeForeign(
+        in path: String, as writing: Writing, _ values: DomainValues, isCertain: Bool = true
+    ) throws {
         let bytes = RawFile.exists(path) ? try RawFile.read(path) : []
         // A writer that finds something else doesn't know what to do.
         guard let new = Self.adding(values, to: bytes) else { return }
@@ -325,7 +337,7 @@ final class Trial: @unchecked Sendable {
                 chmod(path + ".tmp~", isThere ? status.st_mode & 0o777 : 0o640)
                 guard rename(path + ".tmp~", path) == 0 else { throw TestSystemError("rename \(path)") }
             }
-            return .certain
+            return isCertain ? .certain : .unknown
         }
     }
 
@@ -591,6 +603,8 @@ final class Trial: @unchecked Sendable {
 
     /// Starts another agent, which ends by itself unless the subject has ended.
     func startOtherAgent() throws {
+        // An agent that is just starting may be the one that is refused.
+        if scenario.startsSubject { mayEnd = true }
         let other = try RunningProgram(
             Programs.defaultsd, ["--end-with-parent", "\(getpid())"], environment: place.environment)
         _ = other.status(within: 0.15)

@@ -1,7 +1,8 @@
 // Loaded into a program with LD_PRELOAD, this library counts the program's calls that concern files below a root, or
 // inotify, and intervenes at one of them: it stops or kills the process before the call, or makes the call fail. It
 // also records all of these calls, with what they write. EXPLORER_PAGE names the shared page, EXPLORER_ROOT the root,
-// EXPLORER_RECORD the file for the records, and EXPLORER_BOOT a file that takes the place of the system's boot ID.
+// EXPLORER_RECORD the file for the records, EXPLORER_BOOT a file that takes the place of the system's boot ID, and
+// EXPLORER_TIMES a file with the times of files that were restored.
 
 #define _GNU_SOURCE
 #include "explorer.h"
@@ -40,6 +41,9 @@ static char *opened[DESCRIPTORS];
     if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
     next; })
 
+static struct explorer_times times[256];
+static size_t count_of_times;
+
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("EXPLORER_PAGE"), *record = getenv("EXPLORER_RECORD");
     root = getenv("EXPLORER_ROOT");
@@ -47,6 +51,12 @@ __attribute__((constructor)) static void begin(void) {
     if (!path || !root) return;
     root_size = strlen(root);
     page = explorer_map(path);
+    const char *former = getenv("EXPLORER_TIMES");
+    int list = former ? NEXT(open)(former, O_RDONLY | O_CLOEXEC) : -1;
+    if (list >= 0) {
+        count_of_times = NEXT(read)(list, times, sizeof(times)) / sizeof(times[0]);
+        NEXT(close)(list);
+    }
     if (record) {
         // A high number, so that the program's descriptors have the numbers that they would have without this.
         int file = NEXT(open)(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -86,12 +96,15 @@ static void shorten(const char *path, char *buffer, size_t size) {
     buffer[length] = 0;
 }
 
+static int64_t nanoseconds(struct timespec time) { return time.tv_sec * 1000000000 + time.tv_nsec; }
+
 static void write_record(
-    const char *call, const char *path, const char *other, uint64_t inode, int64_t number, const void *data,
-    size_t size, int32_t result
+    const char *call, const char *path, const char *other, const struct stat *status, int64_t number,
+    const void *data, size_t size, int32_t result
 ) {
     struct explorer_record record = {
-        strlen(path), other ? strlen(other) : 0, data ? size : 0, result, inode, number, {0},
+        strlen(path), other ? strlen(other) : 0, data ? size : 0, result, status ? status->st_ino : 0, number,
+        status ? nanoseconds(status->st_mtim) : 0, status ? nanoseconds(status->st_ctim) : 0, {0},
     };
     snprintf(record.call, sizeof(record.call), "%s", call);
     struct iovec parts[] = {
@@ -113,7 +126,7 @@ static int reach(const char *call, const char *path) {
         || (strcmp(call, page->target_call) == 0 && strcmp(own, page->target_path) == 0);
     uint32_t number = counts ? atomic_fetch_add(&page->count, 1) + 1 : 0;
     int error = 0;
-    if (mode == explorer_record) write_record(call, own, NULL, 0, -1, NULL, 0, explorer_before);
+    if (mode == explorer_record) write_record(call, own, NULL, NULL, -1, NULL, 0, explorer_before);
     if (mode == explorer_fail_always && atomic_load(&page->has_happened)) {
         if (strcmp(call, page->call) == 0) error = page->error;
     } else if (mode != explorer_record && number == page->target) {
@@ -145,7 +158,7 @@ static void end_recording(
     bool is_known = fd >= 0 ? NEXT(fstat)(fd, &status) == 0
         : NEXT(fstatat)(AT_FDCWD, other ? other : path, &status, AT_SYMLINK_NOFOLLOW) == 0;
     int32_t outcome = result < 0 ? -saved : (int32_t)result;
-    write_record(call, path, other, is_known ? status.st_ino : 0, number, data, size, outcome);
+    write_record(call, path, other, is_known ? &status : NULL, number, data, size, outcome);
     pthread_mutex_unlock(&recording);
     errno = saved;
 }
@@ -263,12 +276,29 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
     READING("pread", path_of(fd), NEXT(pread)(fd, buffer, size, offset));
 }
 
-int fstat(int fd, struct stat *status) { READING("fstat", path_of(fd), NEXT(fstat)(fd, status)); }
-int stat(const char *path, struct stat *status) { READING("stat", AT(AT_FDCWD, path), NEXT(stat)(path, status)); }
-int lstat(const char *path, struct stat *status) { READING("lstat", AT(AT_FDCWD, path), NEXT(lstat)(path, status)); }
+// Returns the result of a call for a file's status, which it changes if the file was restored and hasn't changed since.
+static int as_before(int result, struct stat *status) {
+    for (size_t i = 0; result == 0 && i < count_of_times; i++) {
+        if (times[i].inode != status->st_ino || times[i].restored != nanoseconds(status->st_ctim)) continue;
+        status->st_mtim = (struct timespec){times[i].modified / 1000000000, times[i].modified % 1000000000};
+        status->st_ctim = (struct timespec){times[i].changed / 1000000000, times[i].changed % 1000000000};
+        break;
+    }
+    return result;
+}
+
+int fstat(int fd, struct stat *status) { READING("fstat", path_of(fd), as_before(NEXT(fstat)(fd, status), status)); }
+
+int stat(const char *path, struct stat *status) {
+    READING("stat", AT(AT_FDCWD, path), as_before(NEXT(stat)(path, status), status));
+}
+
+int lstat(const char *path, struct stat *status) {
+    READING("lstat", AT(AT_FDCWD, path), as_before(NEXT(lstat)(path, status), status));
+}
 
 int fstatat(int directory, const char *path, struct stat *status, int flags) {
-    READING("fstatat", AT(directory, path), NEXT(fstatat)(directory, path, status, flags));
+    READING("fstatat", AT(directory, path), as_before(NEXT(fstatat)(directory, path, status, flags), status));
 }
 
 int statx(int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status) {
