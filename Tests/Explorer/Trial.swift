@@ -449,9 +449,9 @@ final class Trial: @unchecked Sendable {
         let last = try agent ?? nextAgent()
         agent = last
         last.signal(SIGHUP)
-        let end = try settle(last)
+        settle(last)
         check(last)
-        if let end, let follower {
+        if let follower, let end = try? last.connect().barrier().cursor {
             let breaches = try follower.finish(
                 at: end, last, isComplete: !mayHaveGaps, isKept: !mayHaveGaps && !scenario.isLong)
             breaches.forEach { add("\(Promise.followers.rawValue): \($0)") }
@@ -476,8 +476,8 @@ final class Trial: @unchecked Sendable {
         return next
     }
 
-    /// Waits until all edits are saved and no error is left; returns the end of the log.
-    private func settle(_ agent: AgentProcess) throws -> Cursor? {
+    /// Waits until all edits are saved and no error is left.
+    private func settle(_ agent: AgentProcess) {
         var left: [String] = []
         var end: Cursor?
         let isSettled = eventually(within: 30) {
@@ -504,7 +504,6 @@ final class Trial: @unchecked Sendable {
         if let end, let lastCursor, end.epoch == lastCursor.epoch, end.revision < lastCursor.revision {
             add(.followers, "the log ends at \(end), but a client has seen \(lastCursor)")
         }
-        return end
     }
 
     /// Checks the agent's values and the file's.
