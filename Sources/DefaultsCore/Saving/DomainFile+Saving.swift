@@ -39,9 +39,15 @@ extension DomainFile {
             let result = try Replacement(
                 of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
             ).run(bytes)
-            // If another program has replaced the link meanwhile, the domain has another file, without the edits.
-            if target != path, try Self.resolvingLinks(path) != target { return .fileChanged }
-            return result
+            guard target != path, access(path, F_OK) == 0, try Self.resolvingLinks(path) != target else {
+                return result
+            }
+            // Another program has replaced the link meanwhile, so the domain has another file, without the edits. If it
+            // was only removed, so were they.
+            if case .saved(_, let displaced?) = result, case .unchanged = displaced.examine(known: expected) {
+                displaced.removeName()
+            }
+            return .fileChanged
         } catch {
             if error.number == EILSEQ {
                 throw DefaultsError(

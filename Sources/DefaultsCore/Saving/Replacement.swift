@@ -141,8 +141,9 @@ struct Replacement {
         isNeeded = true
         let version = try overwrite(file, with: bytes, hashed: hash)
         isNeeded = false
-        // If another program has replaced the file meanwhile, the new one lacks the edits.
-        if file.hasLostName(target) { return .fileChanged }
+        // If another program has replaced the file meanwhile, the new one lacks the edits. If it was only removed, so
+        // were they.
+        if file.hasLostName(target), access(target, F_OK) == 0 { return .fileChanged }
         return .saved(version, displaced: nil)
     }
 

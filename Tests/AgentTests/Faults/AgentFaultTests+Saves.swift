@@ -12,7 +12,8 @@ extension AgentFaultTests {
     /// Stops the agent in a save, at a call on the temporary file or another one, lets another program act, and
     /// continues the agent.
     private func whileStopped(
-        in call: String, at spot: Spot = .temporary, prepare: (AgentProcess.Place) throws -> Void = { _ in },
+        in call: String, at spot: Spot = .temporary, expecting expected: DomainValues = Self.after,
+        prepare: (AgentProcess.Place) throws -> Void = { _ in },
         _ body: (AgentProcess.Place) throws -> Void, check: (AgentProcess.Place) throws -> Void = { _ in }
     ) throws {
         try withAgent { agent in
@@ -35,9 +36,9 @@ extension AgentFaultTests {
             }
             fault.end()
             try agent.synchronize()
-            #expect(try values(agent.place) == Self.after)
+            #expect(try values(agent.place) == expected)
             agent.terminate()
-            #expect(try values(agent.place) == Self.after)
+            #expect(try values(agent.place) == expected && agent.place.hiddenVersions == [])
             try check(agent.place)
         }
     }
@@ -68,17 +69,17 @@ extension AgentFaultTests {
     @Test("An edit gets into the file that replaces a link, or a file with several names, while it is saved")
     func replacedMeanwhile() throws {
         let bytes = try PropertyListValue.dictionary(Self.before).write(as: .xml)
-        try whileStopped(
-            in: "fsync",
-            prepare: { place in
-                let path = place.path(Self.domain)
-                #expect(rename(path, place.preferences + "/real") == 0 && symlink("real", path) == 0)
-            }
-        ) { try RawFile.replace($0.path(Self.domain), with: bytes) }
+        func link(_ place: AgentProcess.Place) {
+            let path = place.path(Self.domain)
+            #expect(rename(path, place.preferences + "/real") == 0 && symlink("real", path) == 0)
+        }
+        try whileStopped(in: "fsync", prepare: link) { try RawFile.replace($0.path(Self.domain), with: bytes) }
+        // A link that is removed after the save takes the edit with it.
+        try whileStopped(in: "fsync", at: .directory, expecting: [:], prepare: link) { unlink($0.path(Self.domain)) }
         try whileStopped(
             in: "fsync", at: .file,
             prepare: { place in
-                #expect(link(place.path(Self.domain), place.preferences + "/second") == 0)
+                #expect(Glibc.link(place.path(Self.domain), place.preferences + "/second") == 0)
             }
         ) { try RawFile.replace($0.path(Self.domain), with: bytes) }
     }
