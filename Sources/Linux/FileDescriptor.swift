@@ -33,7 +33,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return own.isSame(as: named)
     }
 
-    /// Returns whether a path certainly doesn't lead to the file anymore; what can't be found out says nothing.
+    /// Returns whether a path doesn't lead to the file anymore; false if that can't be found out.
     package func hasLostName(_ path: String) -> Bool {
         guard let own = try? status() else { return false }
         return own.hasLostName(path)

@@ -41,7 +41,7 @@ extension stat {
     /// Whether the mode gives other users, or the group, any access.
     package var isOpenToOthers: Bool { st_mode & 0o077 != 0 }
 
-    /// Returns whether a path certainly doesn't lead to the file anymore; what can't be found out says nothing.
+    /// Returns whether a path doesn't lead to the file anymore; false if that can't be found out.
     package func hasLostName(_ path: String) -> Bool {
         do throws(SystemCall.Failure) {
             return try !isSame(as: stat(at: path, followsLinks: false))

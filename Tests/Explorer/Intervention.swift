@@ -18,7 +18,7 @@ final class Intervention {
         case fail(Int32, always: Bool)
     }
 
-    /// The path of the compiled library.
+    /// The path of the compiled library; unsafe because the program sets it once, before its first thread.
     nonisolated(unsafe) static var library = ""
 
     private let page: UnsafeMutablePointer<explorer_page>

@@ -14,9 +14,9 @@ enum Subject: String, CaseIterable {
 struct Scenario: Sendable {
     let name: String
     var subjects: [Subject] = [.agent]
-    /// Whether its calls are many, so that only a sample of the pairs of crashes is tried.
-    var isLong = false
-    /// The files at the beginning, by domain.
+    /// Whether the log discards records during the work, so that earlier cursors lead to a gap.
+    var discardsRecords = false
+    /// The format of the domain's file at the beginning; `nil` if there is none.
     var format: PropertyListFormat? = .xml
     /// The agent's settings.
     var settings: DomainValues = [:]
@@ -26,8 +26,9 @@ struct Scenario: Sendable {
     var isForeign = false
     /// Prepares the directory, before the subject starts.
     var prepare: @Sendable (Trial) throws -> Void = { _ in }
-    /// Does the work with the subject; an agent has already started, unless `startsSubject`.
+    /// Whether the work itself starts the agent.
     var startsSubject = false
+    /// Does the work with the subject.
     let work: @Sendable (Trial) throws -> Void
 
     /// The values at the beginning, and the text in the file that must stay.
@@ -35,6 +36,12 @@ struct Scenario: Sendable {
         "key": "before", "twin": "before", "old": "kept", "list": .array(["a", "a"]),
     ]
     static let comment = "<!-- a comment that stays -->"
+
+    /// Returns XML with the comment at its end.
+    static func commented(_ bytes: [UInt8]) -> [UInt8] {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return Array(text.replacing("</dict>\n</plist>", with: "\t\(comment)\n</dict>\n</plist>").utf8)
+    }
 
     static let all: [Scenario] = [
         Scenario(name: "first-save", subjects: [.agent, .command], format: nil) { try $0.edit(["key": "after"]) },
@@ -85,7 +92,7 @@ struct Scenario: Sendable {
             }
         ) { try $0.command(["undo", $0.domainName], writes: ["key": "before"]) },
         Scenario(
-            name: "log-replacement", subjects: [.agent], isLong: true, settings: ["LogBytes": 65_536],
+            name: "log-replacement", subjects: [.agent], discardsRecords: true, settings: ["LogBytes": 65_536],
             prepare: { trial in
                 try trial.withOtherAgent { agent in
                     for number in 0..<3 { try trial.edit(["large": .string(trial.text(number, 30_000))], with: agent) }
@@ -95,7 +102,7 @@ struct Scenario: Sendable {
             for number in 3..<6 { try trial.edit(["large": .string(trial.text(number, 30_000)), "key": "after"]) }
         },
         Scenario(
-            name: "archive-thinning", subjects: [.agent], isLong: true,
+            name: "archive-thinning", subjects: [.agent], discardsRecords: true,
             settings: ["LogBytes": 65_536, "HistoryBytes": 65_536],
             prepare: { trial in
                 try trial.withOtherAgent { agent in

@@ -10,7 +10,9 @@ import TestSupport
 
 /// One run of a scenario, with the subject, the other programs, and what was written by whom.
 ///
-/// The scenario's work runs on a thread of its own, since the subject may be stopped meanwhile.
+/// The scenario's work runs on a thread of its own, since the subject may be stopped meanwhile. Unchecked because what
+/// isn't behind a lock is set before the work begins or after it has ended. The exceptions are `agent`, which only the
+/// work sets meanwhile, and `mayEnd`, which only an act sets.
 final class Trial: @unchecked Sendable {
     static let domainName = "org.example.app"
     let scenario: Scenario
@@ -81,10 +83,7 @@ final class Trial: @unchecked Sendable {
             if scenario.isOfHost { try RawFile.makeDirectory(Path.directory(of: path), mode: 0o700) }
             var bytes = try PropertyListValue.dictionary(Scenario.initial).write(as: format)
             if format == .xml {
-                bytes = Array(
-                    String(decoding: bytes, as: UTF8.self).replacing(
-                        "</dict>\n</plist>", with: "\t\(Scenario.comment)\n</dict>\n</plist>"
-                    ).utf8)
+                bytes = Scenario.commented(bytes)
                 state.withLock { $0.fragments = [Scenario.comment] }
             }
             try RawFile.write(bytes, to: path)
@@ -352,11 +351,7 @@ final class Trial: @unchecked Sendable {
         }
         // An editor leaves comments alone.
         let text = String(decoding: bytes, as: UTF8.self)
-        return text.contains(Scenario.comment)
-            ? Array(
-                String(decoding: written, as: UTF8.self)
-                    .replacing("</dict>\n</plist>", with: "\t\(Scenario.comment)\n</dict>\n</plist>").utf8)
-            : written
+        return text.contains(Scenario.comment) ? Scenario.commented(written) : written
     }
 
     /// Runs a body while a program has the file open for writing, which then writes what it had read, with a change.
@@ -453,7 +448,7 @@ final class Trial: @unchecked Sendable {
         check(last)
         if let follower, let end = try? last.connect().barrier().cursor {
             let breaches = try follower.finish(
-                at: end, last, isComplete: !mayHaveGaps, isKept: !mayHaveGaps && !scenario.isLong)
+                at: end, last, isComplete: !mayHaveGaps, isKept: !mayHaveGaps && !scenario.discardsRecords)
             breaches.forEach { add("\(Promise.followers.rawValue): \($0)") }
         }
         if last.terminate() != 0 { add(.survives, "an agent didn't end properly") }

@@ -223,6 +223,7 @@ package struct DomainFile: Sendable {
     ///
     /// It has several hard links or is fixed, or is a link to such a file.
     var isTied: Bool {
+        // If links can't be resolved, neither can they when the file is saved, which then fails.
         let target = (try? Self.resolvingLinks(path)) ?? path
         if target != path { return DomainFile(path: target, limits: limits).isTied }
         return FileTies(ofFileAt: path).contains(.hardLinks) || isFixed

@@ -75,7 +75,7 @@ struct Replacement {
             isNeeded = false
             return .fileChanged
         }
-        // Somebody may have changed them since they were copied, by the name that is the new file's from now on.
+        // Somebody may have changed the permissions since they were copied.
         let last = try old.status()
         if (last.st_mode, last.st_uid, last.st_gid) != (status.st_mode, status.st_uid, status.st_gid) {
             try copyAttributes(from: old, last, to: new)
