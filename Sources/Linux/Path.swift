@@ -44,6 +44,9 @@ package enum Path {
         (try? FileStatus(at: path))?.isRegular == true && access(path, X_OK) == 0
     }
 
+    /// Returns whether a path certainly leads nowhere: it doesn't count as missing if that can't be told.
+    package static func isMissing(_ path: String) -> Bool { access(path, F_OK) != 0 && errno == ENOENT }
+
     // MARK: Numbered files
 
     /// Returns the first unused path that consists of a prefix and a number from 1 on.

@@ -81,7 +81,7 @@ package final class AgentConnection: Backend {
     private init?(
         _ address: AgentAddress, connectingWithin timeout: Int64, timeouts: AgentTimeouts
     ) throws(DefaultsError) {
-        if address.problem != nil || access(address.socketPath, F_OK) != 0 && errno == ENOENT { return nil }
+        if address.problem != nil || Path.isMissing(address.socketPath) { return nil }
         do throws(DefaultsError) { try address.checkDirectory() } catch {
             // At the default address, an untrusted directory only means that no agent can be listening there.
             if address.isExplicit { throw error }

@@ -213,8 +213,10 @@ package struct DomainFile: Sendable {
     /// Whether the file can be written, but not replaced or removed.
     ///
     /// It is a mount point, or its directory isn't writable.
-    var isFixed: Bool {
-        FileTies(ofFileAt: path).contains(.mount)
+    var isFixed: Bool { isFixed(by: FileTies(ofFileAt: path)) }
+
+    private func isFixed(by ties: FileTies) -> Bool {
+        ties.contains(.mount)
             || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0
                 && faccessat(AT_FDCWD, Path.directory(of: path), W_OK, AT_EACCESS) != 0
     }
@@ -226,7 +228,8 @@ package struct DomainFile: Sendable {
         // If links can't be resolved, neither can they when the file is saved, which then fails.
         let target = (try? Self.resolvingLinks(path)) ?? path
         if target != path { return DomainFile(path: target, limits: limits).isTied }
-        return FileTies(ofFileAt: path).contains(.hardLinks) || isFixed
+        let ties = FileTies(ofFileAt: path)
+        return ties.contains(.hardLinks) || isFixed(by: ties)
     }
 
     /// Whether the name is a symbolic link.

@@ -220,8 +220,8 @@ package struct RecoveredLog: Sendable {
 
     /// Adds the records and marks of another log, which a later agent kept elsewhere.
     ///
-    /// The records get the next revisions, under a new epoch. The marks replace those of the same domains. What has
-    /// been added before isn't added again.
+    /// The records get the next revisions, under a new epoch. The marks replace those of the same domains, but edits
+    /// that were unsaved here stay so. What has been added before isn't added again.
     ///
     /// - Parameters:
     ///   - later: The other log.
@@ -243,9 +243,15 @@ package struct RecoveredLog: Sendable {
             records.append(record.renumbered(numbers, next: next))
         }
         for (domain, marks) in later.marks {
+            let unsaved = unsavedEdits(of: domain, upTo: start)
             self.marks[domain] = marks.map { mark in
                 var mark = mark
-                mark.revision = start + Revision(new.countOfPrefix { $0.revision <= mark.revision })
+                let seen = new.prefix { $0.revision <= mark.revision }
+                mark.revision = start + Revision(seen.count)
+                // The later agent may not have known these edits. Their times will tell which of them the file has.
+                let changed = Set(
+                    seen.lazy.compactMap(\.changeSet).filter { $0.domain == domain }.flatMap { $0.changes.map(\.key) })
+                mark.pending.merge(unsaved.filter { !changed.contains($0.key) }) { known, _ in known }
                 return mark
             }
         }
@@ -253,6 +259,22 @@ package struct RecoveredLog: Sendable {
         isOutdated = true
         hasAddedRecords = true
         identity.added = LogIdentity.Position(log: later.identity.log, revision: later.head)
+    }
+
+    /// Returns the edits that a domain's file lacks, by its last certain mark and the records after it.
+    private func unsavedEdits(of domain: Domain, upTo last: Revision) -> [String: Edit] {
+        let mark = marks[domain]?.last { !$0.isIntent && !$0.isReplaced }
+        var unsaved = mark?.pending ?? [:]
+        for record in records where record.revision > mark?.revision ?? 0 && record.revision <= last {
+            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
+            for change in changeSet.changes {
+                unsaved[change.key] = nil
+                guard case .app = changeSet.source else { continue }
+                unsaved[change.key] = Edit(
+                    value: change.new, time: record.time, writer: changeSet.source, sequence: Edit.unordered)
+            }
+        }
+        return unsaved
     }
 
     /// Returns whether a mark only confirms the last one of its domain in the file.

@@ -35,18 +35,16 @@ extension DomainFile {
         do throws(SystemCall.Failure) {
             let target = try Self.resolvingLinks(path)
             // Don't create the missing target of a link: it may be on a file system that isn't mounted.
-            if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
+            if target != path, Path.isMissing(target) { return .fileChanged }
             let result = try Replacement(
                 of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
             ).run(bytes)
-            guard target != path, access(path, F_OK) == 0, try Self.resolvingLinks(path) != target else {
+            guard target != path, try Self.resolvingLinks(path) != target, !Path.isMissing(path) else {
                 return result
             }
             // Another program has replaced the link meanwhile, so the domain has another file, without the edits. If it
             // was only removed, so were they.
-            if case .saved(_, let displaced?) = result, case .unchanged = displaced.examine(known: expected) {
-                displaced.removeName()
-            }
+            if case .unchanged? = result.displaced?.examine(known: expected) { result.displaced?.removeName() }
             return .fileChanged
         } catch {
             if error.number == EILSEQ {

@@ -143,7 +143,7 @@ struct Replacement {
         isNeeded = false
         // If another program has replaced the file meanwhile, the new one lacks the edits. If it was only removed, so
         // were they.
-        if file.hasLostName(target), access(target, F_OK) == 0 { return .fileChanged }
+        if file.hasLostName(target), !Path.isMissing(target) { return .fileChanged }
         return .saved(version, displaced: nil)
     }
 
@@ -161,7 +161,7 @@ struct Replacement {
     /// Removes the file by moving it aside, so that it can be examined like any other displaced file.
     private func remove(to temporaryPath: String) throws(SystemCall.Failure) -> SaveResult {
         guard let expected else {
-            return access(target, F_OK) == 0 ? .fileChanged : .saved(nil, displaced: nil)
+            return Path.isMissing(target) ? .saved(nil, displaced: nil) : .fileChanged
         }
         guard let old = try openTarget() else { return .fileChanged }
         if let obstacle = try obstacle(to: old, expected) { return obstacle }

@@ -61,4 +61,12 @@ package enum SaveResult: Sendable {
     ///
     /// The displaced file must be examined nevertheless.
     case savedUnsafely(FileVersion?, DefaultsError, displaced: DisplacedFile?)
+
+    /// The displaced file, if there is one.
+    var displaced: DisplacedFile? {
+        switch self {
+        case .saved(_, let displaced), .savedUnsafely(_, _, let displaced): displaced
+        case .fileChanged, .openForWriting: nil
+        }
+    }
 }
