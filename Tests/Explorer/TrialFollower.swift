@@ -53,7 +53,7 @@ final class TrialFollower {
     func finish(at end: Cursor, _ agent: AgentProcess, isComplete: Bool, isKept: Bool) throws -> [String] {
         var attempts = 3
         // A log that can't be written continues under another epoch, which no event says before the next record.
-        while cursor == .ofNoLog || cursor.revision < end.revision || isComplete && cursor.epoch != end.epoch {
+        while cursor == .ofNoLog || cursor.revision < end.revision || cursor.epoch != end.epoch {
             do {
                 // The last records may be of other domains. If others are missing, the values below are wrong.
                 guard let event = try connection.nextEvent(within: 2_000) else { break }
