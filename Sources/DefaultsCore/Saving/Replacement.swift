@@ -144,6 +144,9 @@ struct Replacement {
         // If another program has replaced the file meanwhile, the new one lacks the edits. If it was only removed, so
         // were they.
         if file.hasLostName(target), !Path.isMissing(target) { return .fileChanged }
+        _ = consume file
+        // A foreign writer that waited for the lease may have written at the same time, or may still do so.
+        if let written = try openTarget(), try obstacle(to: written, version) != nil { return .fileChanged }
         return .saved(version, displaced: nil)
     }
 
