@@ -46,6 +46,7 @@ enum Act: String, CaseIterable {
         case .rewrite:
             // A program that has the file open writes it as it was, and one that writes it in place doesn't notice.
             let isCertain = !["open-writer", "hard-link"].contains(trial.scenario.name)
+            if !isCertain { trial.forgetFragments() }
             try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"], isCertain: isCertain)
         case .truncate:
             guard RawFile.exists(trial.path) else { return }

@@ -146,20 +146,22 @@ final class Exploration: Sendable {
 extension Kind {
     /// Returns all trials of a scenario.
     func cases(_ scenario: Scenario, _ subject: Subject) throws -> [Case] {
-        if self == .disks { return try Self.states(scenario, subject) }
-        return Self.different(try Self.calls(scenario, subject)).flatMap { call, words in
-            let details: [[String]] =
-                switch self {
-                case .stops: Act.allCases.map { [$0.rawValue] }
-                case .failures:
-                    RecordedCall.errors(of: call.name).flatMap { error in
-                        // An interrupted call succeeds eventually.
-                        ["once", "always"].filter { $0 == "once" || error != EINTR }.map { ["\(error)", $0] }
-                    }
-                case .crashes: (1...200).map { ["\($0)"] }
-                case .disks: []
+        func interruptions(_ details: (RecordedCall) -> [[String]]) throws -> [Case] {
+            try Self.different(Self.calls(scenario, subject)).flatMap { call, words in
+                details(call).map { Case(kind: self, scenario, subject, words + $0) }
+            }
+        }
+        return switch self {
+        case .stops: try interruptions { _ in Act.allCases.map { [$0.rawValue] } }
+        case .failures:
+            try interruptions { call in
+                RecordedCall.errors(of: call.name).flatMap { error in
+                    // An interrupted call succeeds eventually.
+                    ["once", "always"].filter { $0 == "once" || error != EINTR }.map { ["\(error)", $0] }
                 }
-            return details.map { Case(kind: self, scenario, subject, words + $0) }
+            }
+        case .crashes: try interruptions { _ in (1...200).map { ["\($0)"] } }
+        case .disks: try Self.states(scenario, subject)
         }
     }
 

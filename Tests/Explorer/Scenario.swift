@@ -18,6 +18,10 @@ struct Scenario: Sendable {
     var discardsRecords = false
     /// The format of the domain's file at the beginning; `nil` if there is none.
     var format: PropertyListFormat? = .xml
+    /// The values in that file.
+    var values = Scenario.initial
+    /// Whether its value of "twin" is at the place of that of "key".
+    var hasAlias = false
     /// The agent's settings.
     var settings: DomainValues = [:]
     /// Whether the domain is that of the current host.
@@ -37,6 +41,31 @@ struct Scenario: Sendable {
     ]
     static let comment = "<!-- a comment that stays -->"
 
+    /// Values that make a binary file large enough to be spliced.
+    static let large = initial.merging(["large": .string(String(repeating: "x", count: 40_000))]) { $1 }
+
+    /// Returns the bytes of the domain's file at the beginning.
+    func bytes(_ format: PropertyListFormat) throws -> [UInt8] {
+        if !hasAlias {
+            let bytes = try PropertyListValue.dictionary(values).write(as: format)
+            return format == .xml ? Self.commented(bytes) : bytes
+        }
+        let other = "other!"
+        var bytes = try PropertyListValue.dictionary(values.merging(["twin": .string(other)]) { $1 }).write(as: format)
+        // The end of a binary property list: the size of an offset, and where the offsets are.
+        let size = Int(bytes[bytes.count - 26])
+        let table = bytes.suffix(4).reduce(0) { $0 << 8 | Int($1) }
+        func offset(_ text: String) -> [UInt8] {
+            let start = bytes.firstRange(of: [0x50 + UInt8(text.utf8.count)] + Array(text.utf8))?.lowerBound ?? 0
+            return (0..<size).reversed().map { UInt8(truncatingIfNeeded: start >> ($0 * 8)) }
+        }
+        for entry in stride(from: table, to: bytes.count - 32, by: size)
+        where Array(bytes[entry..<entry + size]) == offset(other) {
+            bytes.replaceSubrange(entry..<entry + size, with: offset("before"))
+        }
+        return bytes
+    }
+
     /// Returns XML with the comment at its end.
     static func commented(_ bytes: [UInt8]) -> [UInt8] {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -48,6 +77,12 @@ struct Scenario: Sendable {
         Scenario(name: "splice", subjects: [.agent, .command]) { try $0.edit(["key": "after"]) },
         Scenario(name: "splice-removal", subjects: [.agent, .command]) { try $0.edit(["key": nil]) },
         Scenario(name: "binary", subjects: [.agent, .command], format: .binary) { try $0.edit(["key": "after"]) },
+        Scenario(name: "large-binary", subjects: [.agent, .command], format: .binary, values: large) {
+            try $0.edit(["key": "after"])
+        },
+        Scenario(name: "alias", subjects: [.agent, .command], format: .binary, values: large, hasAlias: true) {
+            try $0.edit(["key": "after"])
+        },
         Scenario(name: "old-style", subjects: [.agent, .command], format: .oldStyle) { try $0.edit(["key": "after"]) },
         Scenario(name: "open-writer", isForeign: true) { trial in
             try trial.withOpenWriter { try trial.edit(["key": "after"]) }

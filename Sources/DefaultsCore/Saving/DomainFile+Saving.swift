@@ -34,8 +34,8 @@ extension DomainFile {
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {
             let target = try Self.resolvingLinks(path)
-            // Don't create the missing target of a link: it may be on a file system that isn't mounted. Don't remove the
-            // target of a new link either, since the link would lead nowhere then.
+            // Don't create the missing target of a link: it may be on a file system that isn't mounted. Nor may the
+            // target of a new link be removed, since the link would lead nowhere then.
             if target != path, bytes == nil || Path.isMissing(target) { return .fileChanged }
             let result = try Replacement(
                 of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
