@@ -21,6 +21,7 @@ struct Explore: ParsableCommand {
     @Option(help: "Explore only this kind: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).") var only: Kind?
     @Option(help: "Explore only this scenario.") var scenario: String?
     @Option(help: "Try only as much of each kind as is possible in this time, chosen at random.") var seconds: Double?
+    @Option(help: "The same, with the time for all kinds together.") var hours: Double?
     @Option(help: "The seed of the choice.") var seed: UInt64 = .random(in: 0..<1 << 32)
     @Option(help: "The number of trials at the same time.") var workers = 16
     @Option(name: .customLong("repeat"), help: "Run one trial, given by the words that are printed for it.")
@@ -50,7 +51,9 @@ struct Explore: ParsableCommand {
         }
         say("Seed \(seed)")
         var isClean = true
-        for kind in only.map({ [$0] }) ?? Kind.allCases {
+        let kinds = only.map { [$0] } ?? Kind.allCases
+        let seconds = seconds ?? hours.map { $0 * 3_600 / Double(kinds.count) }
+        for kind in kinds {
             isClean = try Exploration(kind, scenario, seconds, seed, workers).run() && isClean
         }
         if !isClean { throw ExitCode.failure }
@@ -135,6 +138,7 @@ final class Exploration: Sendable {
         }
         state.withLock { state in
             state.tried += 1
+            if state.tried % 10_000 == 0 { say("\(kind.rawValue): \(state.tried) trials so far") }
             if call != nil { state.interrupted += 1 }
             if findings.isEmpty { return }
             state.breaches += 1
