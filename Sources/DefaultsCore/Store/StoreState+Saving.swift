@@ -71,8 +71,10 @@ extension StoreState {
             return []
         }
         domains[domain]?.isTroubled = false
+        let actions = publish(.recovered(domain), at: now)
+        // After the record; otherwise, the next start would append the mark again.
         recordMarks(of: domain)
-        return publish(.recovered(domain), at: now)
+        return actions
     }
 }
 

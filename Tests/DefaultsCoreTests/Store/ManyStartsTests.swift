@@ -77,6 +77,16 @@ struct ManyStartsTests {
                 fixture.look(store)
             }
             #expect(store.cursor.revision == head + 3)
+            // Once it is over, the next start adds nothing.
+            try RawFile.write("{ a = 1; }", to: elsewhere)
+            fixture.look(store)
+            try store.save(fixture.domain)
+            let last = store.cursor.revision
+            store.closeJournal()
+            let size = try size(fixture.logPath)
+            try start()
+            store.closeJournal()
+            #expect(try self.size(fixture.logPath) == size && store.cursor.revision == last)
         }
     }
 
