@@ -37,6 +37,9 @@ enum Act: String, CaseIterable {
     /// Whether the act removes or replaces the file that programs have open.
     var replacesFile: Bool { [.replace, .remove, .remake, .command, .store, .truncate].contains(self) }
 
+    /// Whether the act opens the file for writing, which waits for the lease of the subject.
+    var awaitsLease: Bool { [.rewrite, .truncate].contains(self) }
+
     /// Performs the act, while the subject is stopped.
     func perform(_ trial: Trial) throws {
         if replacesFile { trial.markReplaced() }
@@ -50,6 +53,8 @@ enum Act: String, CaseIterable {
             try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"], isCertain: isCertain)
         case .truncate:
             guard RawFile.exists(trial.path) else { return }
+            // If nobody has read what another program wrote before, it is gone.
+            if trial.scenario.isForeign { trial.doubt() }
             trial.markTruncated()
             trial.recordLoss(isCertain: false) { Glibc.truncate(trial.path, 0) }
         case .remove: trial.recordLoss(isCertain: true) { unlink(trial.path) }

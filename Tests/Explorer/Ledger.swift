@@ -61,6 +61,15 @@ struct Ledger {
         }
     }
 
+    /// Takes back that the last writes of some keys certainly took place.
+    mutating func doubt(_ keys: some Sequence<String>) {
+        for key in keys {
+            guard let last = writes[key]?.indices.last, writes[key]?[last].outcome == .certain else { continue }
+            writes[key]?[last].outcome = .unknown
+            writes[key]?[last].ended = nil
+        }
+    }
+
     /// Returns the values that a key may finally have: those of writes after which no other has certainly begun.
     func allowed(_ key: String) -> [PropertyListValue?] {
         let made = (writes[key] ?? []).filter { $0.outcome != .refused }

@@ -416,6 +416,7 @@ final class Trial: @unchecked Sendable {
         return values
     }
 
+    func doubt() { state.withLock { [keys = values(at: path).keys] in $0.ledger.doubt(keys) } }
     func markTruncated() { state.withLock { $0.isTruncated = true } }
     func expectMode(_ mode: mode_t?) { state.withLock { $0.mode = mode } }
     func forgetFragments() { state.withLock { $0.fragments = [] } }
@@ -595,8 +596,8 @@ final class Trial: @unchecked Sendable {
 
     /// Starts another agent, which ends by itself unless the subject has ended.
     func startOtherAgent() throws {
-        // An agent that is just starting may be the one that is refused.
-        if scenario.startsSubject { mayEnd = true }
+        // An agent that is just starting, or restarting, may be the one that is refused.
+        if scenario.startsSubject || scenario.name == "upgrade" { mayEnd = true }
         let other = try RunningProgram(
             Programs.defaultsd, ["--end-with-parent", "\(getpid())"], environment: place.environment)
         _ = other.status(within: 0.15)
