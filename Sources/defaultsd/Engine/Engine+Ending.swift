@@ -10,8 +10,11 @@ extension Engine {
         await readOnce(within: .seconds(5))
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = await onDiskSaving { $0.examineDisplaced() }
-        // Changes that foreign writers made to displaced files are now pending.
-        for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
+        // Changes that foreign writers made to displaced files are now pending. If the log has no edits for the next
+        // agent, this is the last chance to save them.
+        let failures = await save(
+            store.pending().map(\.domain), until: .now() + .seconds(5), retriesFailures: store.journal?.problem != nil)
+        for (domain, error) in failures {
             let fate =
                 if store.journal?.problem != nil {
                     "and the change log can't be written, so they are lost if their programs have ended"

@@ -73,9 +73,10 @@ extension Engine {
     /// - Parameters:
     ///   - domains: The domains to save.
     ///   - end: The deadline after which blocked saves are no longer retried.
+    ///   - retriesFailures: Whether saves that fail are retried, too.
     /// - Returns: The domains that couldn't be saved, with their errors.
     func save(
-        _ domains: [Domain], until end: NIODeadline = .distantFuture
+        _ domains: [Domain], until end: NIODeadline = .distantFuture, retriesFailures: Bool = false
     ) async -> [(domain: Domain, error: DefaultsError)] {
         var failures: [(Domain, DefaultsError)] = []
         var remaining = domains
@@ -87,6 +88,7 @@ extension Engine {
                 switch attempt {
                 case .saved: break
                 case .blocked where !isLast: blocked.append(domain)
+                case .failed where !isLast && retriesFailures: blocked.append(domain)
                 case .blocked(let error), .failed(let error): failures.append((domain, error))
                 }
             }

@@ -178,6 +178,26 @@ struct FullDiskTests {
         }
     }
 
+    @Test("An agent that ends saves edits that the change log can't keep if there is space within seconds")
+    func end() throws {
+        try AgentProcess.withPlace { root in
+            try RawFile.makeDirectory(root.state)
+            let disks = try [root.preferences, root.state].map { try SmallFileSystem(at: $0, bytes: 128 << 10) }
+            let agent = try AgentProcess(
+                AgentProcess.Place(preferences: disks[0].path, runtime: root.runtime, state: disks[1].path))
+            try agent.defaults("write", "a.b", "key", "before")
+            try disks.forEach(fill)
+            let long = String(repeating: "x", count: 8_000)
+            #expect(try agent.defaults("write", "a.b", "key", long).status == 74)
+            agent.signal(SIGTERM)
+            // The agent removes its socket when it begins to end.
+            _ = eventually { !RawFile.exists(agent.place.socket) }
+            for disk in disks { unlink(disk.path + "/fill") }
+            #expect(agent.status(within: 30) == 0)
+            #expect(try values(agent.place.path("a.b")) == ["key": .string(long)])
+        }
+    }
+
     @Test("A tail's agent doesn't hand over, or end, before edits are saved that the change log can't keep")
     func handover() throws {
         try AgentProcess.withPlace { root in
