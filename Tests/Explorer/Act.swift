@@ -55,7 +55,7 @@ enum Act: String, CaseIterable {
             guard RawFile.exists(trial.path) else { return }
             // If nobody has read what another program wrote before, it is gone.
             if trial.scenario.isForeign { trial.doubt() }
-            trial.markTruncated()
+            trial.markDamaged()
             trial.recordLoss(isCertain: false) { Glibc.truncate(trial.path, 0) }
         case .remove: trial.recordLoss(isCertain: true) { unlink(trial.path) }
         case .symbolicLink:

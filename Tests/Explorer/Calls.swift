@@ -14,6 +14,7 @@ struct RecordedCall {
     var number: Int64
     var modified: Int64
     var changed: Int64
+    var born: Int64
     /// The size of the records up to this one.
     var end: Int
 
@@ -33,6 +34,9 @@ struct RecordedCall {
             let record = bytes.withUnsafeBytes {
                 $0.loadUnaligned(fromByteOffset: position, as: explorer_record.self)
             }
+            let rest = Int(record.path_size) + Int(record.other_size) + Int(record.data_size)
+            // The program may just be writing the last record.
+            guard position + size + rest <= bytes.count else { break }
             position += size
             let name = withUnsafeBytes(of: record.call) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
             calls.append(
@@ -41,6 +45,7 @@ struct RecordedCall {
                     data: next(record.data_size),
                     result: record.result == Int32(bitPattern: 0x8000_0000) ? nil : record.result,
                     inode: record.inode, number: record.number, modified: record.modified, changed: record.changed,
+                    born: record.born,
                     end: position))
         }
         return calls
@@ -66,7 +71,9 @@ struct RecordedCall {
         case "inotify_add": [EACCES, ENOMEM, ENOSPC]
         case "inotify_rm": [EINVAL]
         case "close", "readdir": name == "close" ? [] : [EIO]
-        // Status, names and attributes.
+        // Status and attributes of an open file.
+        case "fstat", "fstatfs", "fgetxattr", "flistxattr": [EIO, ENOMEM, ESTALE]
+        // Status and names.
         default: [EACCES, EIO, ENOMEM, ESTALE]
         }
     }

@@ -113,7 +113,10 @@ struct DiskStates {
                 for (path, inode) in new { names[path] = inode }
             }
             switch call.name {
-            case "create": addNames([(name, new(call.inode))], DiskTree.Inode(kind: .file, mode: 0o600))
+            case "create":
+                addNames(
+                    [(name, new(call.inode))],
+                    DiskTree.Inode(kind: .file, mode: 0o600, number: call.inode, born: call.born))
             case "open": if call.number & Int64(O_TRUNC) != 0 { add(.truncate(size: 0), to: inode) }
             case "mkdir":
                 addNames([(name, new(call.inode))], DiskTree.Inode(kind: .directory, mode: mode_t(call.number)))
@@ -156,6 +159,28 @@ struct DiskStates {
             rests += stride(from: 0, to: bytes.count, by: max(step, bytes.count / 20)).map { .zerosFrom($0) }
         }
         return rests
+    }
+
+    /// Returns the changes up to a point that aren't confirmed then, as text.
+    func description(at point: Int) -> String {
+        open(at: point).map { index in
+            switch changes[index].effect {
+            case .names(let names, _):
+                names.map { "\($0.path) \($0.inode == nil ? "removed" : "named")" }.joined(separator: " and ")
+            case .write(let offset, let bytes): "\(bytes.count) bytes at \(offset) of \(name(of: changes[index]))"
+            case .truncate(let size): "size \(size) of \(name(of: changes[index]))"
+            case .attribute(let name, _): "\(name) of \(self.name(of: changes[index]))"
+            case .mode(let mode): "mode \(String(mode, radix: 8)) of \(name(of: changes[index]))"
+            }
+        }.enumerated().map { "\($0): \($1)" }.joined(separator: "; ")
+    }
+
+    /// Returns a name that the file of a change has had.
+    private func name(of change: Change) -> String {
+        for case .names(let names, _) in changes.reversed().map(\.effect) {
+            if let name = names.first(where: { $0.inode == change.inode }) { return name.path }
+        }
+        return base.names.first { $1 == change.inode }?.key ?? "?"
     }
 
     /// Returns the changes up to a point that aren't confirmed then.

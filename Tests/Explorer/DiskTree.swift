@@ -21,6 +21,9 @@ struct DiskTree: Hashable {
         /// The times of the last modification and the last change, in nanoseconds since 1970.
         var modified: Int64 = 0
         var changed: Int64 = 0
+        /// The number that the system had given it, and the time of its creation.
+        var number: UInt64 = 0
+        var born: Int64 = 0
     }
 
     /// The inodes, by path below the directory, and their contents, by number.
@@ -38,6 +41,8 @@ struct DiskTree: Hashable {
         for number in inodes.keys {
             tree.inodes[number]?.modified = 0
             tree.inodes[number]?.changed = 0
+            tree.inodes[number]?.number = 0
+            tree.inodes[number]?.born = 0
         }
         return tree
     }
@@ -64,7 +69,8 @@ struct DiskTree: Hashable {
                 inode.kind = .link(target: String(decoding: buffer.prefix(max(0, count)), as: UTF8.self))
             case S_IFREG:
                 inode.bytes = try RawFile.read(root + path)
-                inode.attributes = try Self.attributes(of: root + path)
+                (inode.attributes, inode.born) = try Self.attributes(of: root + path)
+                inode.number = UInt64(status.st_ino)
             default:
                 // Sockets don't outlive a system.
                 names[path] = nil
@@ -79,7 +85,7 @@ struct DiskTree: Hashable {
         Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    private static func attributes(of path: String) throws -> [String: [UInt8]] {
+    private static func attributes(of path: String) throws -> ([String: [UInt8]], born: Int64) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw TestSystemError("open \(path)") }
         defer { close(file) }
@@ -89,7 +95,7 @@ struct DiskTree: Hashable {
             let count = linux_attribute(file, name, &value, value.count)
             if count >= 0 { found[name] = Array(value.prefix(count)) }
         }
-        return found
+        return (found, linux_birth_time(file))
     }
 
     /// Writes the tree into an empty directory.
@@ -123,8 +129,8 @@ struct DiskTree: Hashable {
             guard let inode = inodes[number], inode.kind == .file else { return nil }
             let status = try RawFile.status(root + path)
             return explorer_times(
-                inode: UInt64(status.st_ino), restored: Self.nanoseconds(status.st_ctim), modified: inode.modified,
-                changed: inode.changed)
+                inode: UInt64(status.st_ino), restored: Self.nanoseconds(status.st_ctim), former: inode.number,
+                born: inode.born, modified: inode.modified, changed: inode.changed)
         }
     }
 }

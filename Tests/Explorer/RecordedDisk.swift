@@ -38,9 +38,11 @@ struct RecordedDisk {
         try RawFile.write("22222222-2222-4222-8222-222222222222\n", to: trial.intervention.bootPath)
     }
 
-    /// Returns the last call before the power fails.
+    /// Returns the last call before the power fails, and the changes that may be missing then.
     func description(of point: Int) -> String {
-        point == 0
+        let call =
+            point == 0
             ? "the start" : "\(records[point - 1].name) \(records[point - 1].path.dropFirst(trial.place.root.count))"
+        return "\(call), with \(states.description(at: point))"
     }
 }

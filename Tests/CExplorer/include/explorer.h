@@ -67,18 +67,22 @@ struct explorer_record {
     uint64_t inode;
     /// The position of what is written; the new size of a file; the flags of an open or a rename.
     int64_t number;
-    /// The times of the file's last modification and last change after the call, in nanoseconds since 1970.
-    int64_t modified, changed;
+    /// The times of the file's last modification and last change after the call, and of its creation, in nanoseconds
+    /// since 1970.
+    int64_t modified, changed, born;
     char call[16];
 };
 
 enum { explorer_before = INT32_MIN };
 
-/// The times that a file had before a power failure, which `fstat` and its kind report until the file changes.
+/// The status that a file had before a power failure, which `fstat` and its kind report.
 struct explorer_times {
     /// The file's inode and the time of its last change, when it was restored.
     uint64_t inode;
     int64_t restored;
-    /// The times to report.
+    /// The inode and the time of its creation to report.
+    uint64_t former;
+    int64_t born;
+    /// The times to report until the file changes.
     int64_t modified, changed;
 };

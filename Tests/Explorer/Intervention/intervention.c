@@ -99,12 +99,12 @@ static void shorten(const char *path, char *buffer, size_t size) {
 static int64_t nanoseconds(struct timespec time) { return time.tv_sec * 1000000000 + time.tv_nsec; }
 
 static void write_record(
-    const char *call, const char *path, const char *other, const struct stat *status, int64_t number,
+    const char *call, const char *path, const char *other, const struct stat *status, int64_t born, int64_t number,
     const void *data, size_t size, int32_t result
 ) {
     struct explorer_record record = {
         strlen(path), other ? strlen(other) : 0, data ? size : 0, result, status ? status->st_ino : 0, number,
-        status ? nanoseconds(status->st_mtim) : 0, status ? nanoseconds(status->st_ctim) : 0, {0},
+        status ? nanoseconds(status->st_mtim) : 0, status ? nanoseconds(status->st_ctim) : 0, born, {0},
     };
     snprintf(record.call, sizeof(record.call), "%s", call);
     struct iovec parts[] = {
@@ -126,7 +126,7 @@ static int reach(const char *call, const char *path) {
         || (strcmp(call, page->target_call) == 0 && strcmp(own, page->target_path) == 0);
     uint32_t number = counts ? atomic_fetch_add(&page->count, 1) + 1 : 0;
     int error = 0;
-    if (mode == explorer_record) write_record(call, own, NULL, NULL, -1, NULL, 0, explorer_before);
+    if (mode == explorer_record) write_record(call, own, NULL, NULL, 0, -1, NULL, 0, explorer_before);
     if (mode == explorer_fail_always && atomic_load(&page->has_happened)) {
         if (strcmp(call, page->call) == 0) error = page->error;
     } else if (mode != explorer_record && number == page->target) {
@@ -157,8 +157,11 @@ static void end_recording(
     struct stat status;
     bool is_known = fd >= 0 ? NEXT(fstat)(fd, &status) == 0
         : NEXT(fstatat)(AT_FDCWD, other ? other : path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    struct statx extended = {0};
+    if (fd >= 0) NEXT(statx)(fd, "", AT_EMPTY_PATH, STATX_BTIME, &extended);
+    int64_t born = extended.stx_btime.tv_sec * 1000000000 + extended.stx_btime.tv_nsec;
     int32_t outcome = result < 0 ? -saved : (int32_t)result;
-    write_record(call, path, other, is_known ? &status : NULL, number, data, size, outcome);
+    write_record(call, path, other, is_known ? &status : NULL, born, number, data, size, outcome);
     pthread_mutex_unlock(&recording);
     errno = saved;
 }
@@ -276,13 +279,31 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
     READING("pread", path_of(fd), NEXT(pread)(fd, buffer, size, offset));
 }
 
-// Returns the result of a call for a file's status, which it changes if the file was restored and hasn't changed since.
+// After a power failure, other files than the restored ones have such inodes, so that none has that of a restored one.
+static const uint64_t new_inode = 1ULL << 40;
+
+// Returns what is known of a restored file; NULL if it isn't one.
+static const struct explorer_times *restored(uint64_t inode) {
+    for (size_t i = 0; i < count_of_times; i++) if (times[i].inode == inode) return &times[i];
+    return NULL;
+}
+
+// Returns the result of a call for a file's status, in which it changes what is otherwise after the restoration.
 static int as_before(int result, struct stat *status) {
-    for (size_t i = 0; result == 0 && i < count_of_times; i++) {
-        if (times[i].inode != status->st_ino || times[i].restored != nanoseconds(status->st_ctim)) continue;
-        status->st_mtim = (struct timespec){times[i].modified / 1000000000, times[i].modified % 1000000000};
-        status->st_ctim = (struct timespec){times[i].changed / 1000000000, times[i].changed % 1000000000};
-        break;
+    if (result != 0 || count_of_times == 0) return result;
+    const struct explorer_times *file = restored(status->st_ino);
+    status->st_ino = file ? file->former : status->st_ino | new_inode;
+    if (!file || file->restored != nanoseconds(status->st_ctim)) return result;
+    status->st_mtim = (struct timespec){file->modified / 1000000000, file->modified % 1000000000};
+    status->st_ctim = (struct timespec){file->changed / 1000000000, file->changed % 1000000000};
+    return result;
+}
+
+static int as_born(int result, struct statx *status) {
+    const struct explorer_times *file = result == 0 ? restored(status->stx_ino) : NULL;
+    if (file) {
+        status->stx_btime.tv_sec = file->born / 1000000000;
+        status->stx_btime.tv_nsec = file->born % 1000000000;
     }
     return result;
 }
@@ -303,7 +324,7 @@ int fstatat(int directory, const char *path, struct stat *status, int flags) {
 
 int statx(int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status) {
     const char *full = path[0] ? AT(directory, path) : path_of(directory);
-    READING("statx", full, NEXT(statx)(directory, path, flags, mask, status));
+    READING("statx", full, as_born(NEXT(statx)(directory, path, flags, mask | STATX_INO, status), status));
 }
 
 int fstatfs(int fd, struct statfs *status) { READING("fstatfs", path_of(fd), NEXT(fstatfs)(fd, status)); }
