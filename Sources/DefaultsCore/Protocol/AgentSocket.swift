@@ -41,7 +41,15 @@ package struct AgentSocket: ~Copyable {
     @discardableResult
     package mutating func send(_ request: Request) throws(DefaultsError) -> UInt64 {
         lastNumber += 1
-        let frame = try Frame.encode(NumberedRequest(number: lastNumber, request: request).fields)
+        try send(NumberedRequest(number: lastNumber, request: request).fields)
+        return lastNumber
+    }
+
+    /// Sends as much of a message as the socket currently accepts; `flush` sends the rest.
+    ///
+    /// - Throws: `invalidValue` if the message is too large; `agentUnavailable` if the connection is lost.
+    package mutating func send(_ fields: DomainValues) throws(DefaultsError) {
+        let frame = try Frame.encode(fields)
         guard frame.count <= Frame.standardLimit else {
             throw DefaultsError(
                 .invalidValue,
@@ -51,7 +59,6 @@ package struct AgentSocket: ~Copyable {
         }
         outgoing += frame
         try flush()
-        return lastNumber
     }
 
     /// Sends as many pending bytes as the socket currently accepts.
@@ -115,9 +122,12 @@ package struct AgentSocket: ~Copyable {
 
     /// Dequeues the next complete message; returns `nil` if more must be received first.
     package mutating func next() throws(DefaultsError) -> NumberedMessage? {
-        guard let fields = try decoder.next() else { return nil }
+        guard let fields = try nextFields() else { return nil }
         return try NumberedMessage(fields)
     }
+
+    /// Dequeues the entries of the next complete message; returns `nil` if more must be received first.
+    package mutating func nextFields() throws(DefaultsError) -> Fields? { try decoder.next() }
 
     private static func lost(_ number: Int32) -> DefaultsError {
         DefaultsError(.agentUnavailable, errno: number, "The connection to the agent was lost")

@@ -94,8 +94,9 @@ final class ConnectionHandler: ChannelInboundHandler {
                 do throws(DefaultsError) {
                     try answer(NumberedRequest(fields, from: app))
                 } catch {
-                    // An invalid request is answered with an error; a protocol violation ends the connection.
-                    if error.code == .protocolViolation { throw error }
+                    // An invalid request is answered with an error. Without a number, or before the greeting, it ends
+                    // the connection.
+                    if error.code == .protocolViolation, number == 0 || !hasGreeted { throw error }
                     send(.failure(error), to: number)
                 }
             }
