@@ -4,17 +4,12 @@ import Glibc
 
 /// A run of `tail`, which follows one stream across reconnects.
 struct TailSession {
-    let directory: PreferencesDirectory
-    let address: AgentAddress
+    private var search: AgentSearch
     let options: TailOptions
     let filter: SubscriptionFilter
     /// The cursor up to which everything has been shown.
     private var cursor: Cursor?
     private var shown = 0
-    /// The agent that this process started last.
-    ///
-    /// It is polled so that it is reaped, because a zombie would count as a live process.
-    private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
     /// Whether current values that were asked for haven't all been shown yet.
     private var awaitsValues = false
@@ -25,11 +20,8 @@ struct TailSession {
         case timeout
     }
 
-    init(
-        directory: PreferencesDirectory, address: AgentAddress, options: TailOptions, filter: SubscriptionFilter
-    ) {
-        self.directory = directory
-        self.address = address
+    init(_ search: AgentSearch, options: TailOptions, filter: SubscriptionFilter) {
+        self.search = search
         self.options = options
         self.filter = filter
         end = options.timeout.map { .now + .seconds($0) }
@@ -39,11 +31,10 @@ struct TailSession {
     ///
     /// - Returns: False if the timeout expired before everything that was asked for was shown.
     mutating func run() throws -> Bool {
-        if let problem = address.problem { throw problem }
         cursor = try options.cursorFile.flatMap { try CursorFile(path: $0).read() }
         awaitsValues = options.initial && cursor ?? .ofNoLog == .ofNoLog
         var isAgain = false
-        while let agent = try connect(again: isAgain) {
+        while let agent = try search.connect(again: isAgain, until: end) {
             do {
                 if cursor == nil { cursor = try options.since?.cursor(in: agent) }
                 return try follow(agent) != .timeout || options.count == nil
@@ -55,88 +46,6 @@ struct TailSession {
             }
         }
         return options.count == nil
-    }
-
-    // MARK: Connecting
-
-    /// Connects to the agent, and starts one if none answers.
-    ///
-    /// - Parameter isAgain: Whether this is a reconnect, which gives a supervisor time to restart the agent.
-    /// - Returns: The connection; `nil` if the timeout expired.
-    /// - Throws: If the agent that answers can't be followed, or no agent answers and none can be started.
-    private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        var start = AgentStart(at: .now, delay: isAgain ? pauseBeforeStart : .zero, hasOwn: child != nil)
-        let notifications = try NotifySocket()
-        while true {
-            var obstacle: DefaultsError?
-            do throws(DefaultsError) {
-                let left = milliseconds()
-                // A short --timeout limits the wait for changes, not the wait for a busy agent.
-                let most = left < 0 ? .max : max(Int64(left), 1_000)
-                let usual = AgentTimeouts.usual
-                let timeouts = AgentTimeouts(stopped: min(most, usual.stopped), busy: min(most, usual.busy))
-                if let agent = try AgentConnection.open(address, for: directory, timeouts: timeouts) { return agent }
-            } catch {
-                // An agent that is being killed may accept a connection and drop it during the handshake.
-                guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
-                obstacle = error
-            }
-            if let status = try child?.status {
-                child = nil
-                guard start.end(with: status, at: .now) else {
-                    throw Failure("The agent exited immediately; see its message above.", .unavailable)
-                }
-                if start.wasRefused { try checkHolder() }
-            }
-            let left = isAgain ? milliseconds() : -1
-            if left == 0 { return nil }
-            switch start.step(at: .now, isPresent: obstacle != nil) {
-            case .start: child = try ChildAgent(directory, address, telling: notifications)
-            case .wait: break
-            case .giveUp:
-                if let obstacle { throw obstacle }
-                throw Failure(
-                    "No agent answers at \(address.socketPath), and none could be started."
-                        + (start.wasRefused ? others : ""), .unavailable)
-            }
-            let pause = Int32(start.nextPause() / .milliseconds(1))
-            _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
-        }
-    }
-
-    /// The delay before this command starts its own agent, so that another agent can start first.
-    ///
-    /// An agent that was killed is usually restarted by its supervisor. An agent that exited did so on purpose. If a
-    /// regular agent is about to replace it, this command's agent will hand over to the regular one.
-    private var pauseBeforeStart: Duration {
-        AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
-    }
-
-    /// Throws if the agent that serves the directory listens on another socket.
-    private func checkHolder() throws(Failure) {
-        guard let holder = AgentClaim.holder(ofDirectory: directory), holder.socketPath != address.socketPath
-        else { return }
-        throw Failure(
-            "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
-                + "\(address.socketPath). Use its socket: `defaults tail --socket \(holder.socketPath)`.",
-            .temporaryFailure)
-    }
-
-    /// A sentence about the agent that already serves the directory, for the end of a message.
-    private var others: String {
-        guard let holder = AgentClaim.holder(ofDirectory: directory) else {
-            return AgentClaim.isHeld(onSocketOf: address)
-                ? " The one there serves another directory than \(directory.path). Name another socket with --socket, "
-                    + "or set the variables as for that agent, such as XDG_CONFIG_HOME." : ""
-        }
-        return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
-            + "\(holder.stopping) Or run `defaults tail` there."
-    }
-
-    /// Returns the remaining time in milliseconds; -1 if there is no deadline.
-    private func milliseconds() -> Int32 {
-        guard let end else { return -1 }
-        return Int32(clamping: Int64(max(0, (end - .now) / .milliseconds(1)).rounded(.up)))
     }
 
     // MARK: Following
@@ -155,7 +64,7 @@ struct TailSession {
             Failure.report("Following \(agent.welcome.directory) through the agent (pid \(agent.welcome.pid)).")
         }
         while options.count.map({ shown < $0 || awaitsValues }) ?? true {
-            let left = milliseconds()
+            let left = AgentSearch.milliseconds(until: end)
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else {
                 return StandardOutput.hasReader ? .timeout : .noReader
             }

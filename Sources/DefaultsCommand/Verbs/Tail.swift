@@ -52,16 +52,8 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        if let variable = Environment.current[BackendChoice.noAgentVariable] {
-            throw Failure(
-                "`tail` needs an agent. Unset \(BackendChoice.noAgentVariable) (it is \"\(variable)\").",
-                .usage)
-        }
-        let (directory, address) = try location.resolve()
-        try directory.checkExistence()
         var session = TailSession(
-            directory: directory, address: address, options: options,
-            filter: try scope.filter())
+            try location.agentSearch(for: "tail"), options: options, filter: try scope.filter())
         if try !session.run() { throw ExitCode(ExitStatus.timeout.rawValue) }
     }
 }
