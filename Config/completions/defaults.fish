@@ -68,6 +68,10 @@ function __defaults_parse_tokens -S
             __defaults_parse_subcommand 0 'directory=' 'socket=' 'json' 'color=' 'version' 'h/help'
         case 'sync'
             __defaults_parse_subcommand -r 1 'directory=' 'socket=' 'version' 'h/help'
+        case 'socket'
+            __defaults_parse_subcommand 0 'directory=' 'socket=' 'version' 'h/help'
+        case 'bridge'
+            __defaults_parse_subcommand 0 'directory=' 'socket=' 'version' 'h/help'
         case 'help'
             __defaults_parse_subcommand -r 1 'version'
         end
@@ -153,6 +157,8 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "d
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'status' -d 'Show the agent\'s status.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'doctor' -d 'Find what keeps changes from taking effect at once.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'sync' -d 'Wait until earlier changes are on disk and delivered.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'socket' -d 'Print the path of the agent\'s socket.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'bridge' -d 'Speak with the agent in lines of JSON.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET or the default path.' -rF
@@ -409,6 +415,20 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults sync" -ge 1' -fka '(__defaults_custom_completion ---completion sync -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" version' -l 'version' -d 'Show the version.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET or the default path.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" currentHost' -o 'currentHost' -d 'Use only preferences for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" host' -o 'host' -d 'Use only preferences for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" app' -o 'app' -d 'Use the domain of an application, given its name, desktop file or executable.' -rfka '(__defaults_custom_completion ---completion socket -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults socket" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET or the default path.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" currentHost' -o 'currentHost' -d 'Use only preferences for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" host' -o 'host' -d 'Use only preferences for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" app' -o 'app' -d 'Use the domain of an application, given its name, desktop file or executable.' -rfka '(__defaults_custom_completion ---completion bridge -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults bridge" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults help" version' -l 'version' -d 'Show the version.'
 
 # fish's argparse reads an option with a single dash as letters, so these options are removed before the verb

@@ -27,7 +27,7 @@ struct Defaults: ParsableCommand {
             CommandGroup(
                 name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
             CommandGroup(name: "Follow", subcommands: [Tail.self]),
-            CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self]),
+            CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self, Socket.self, Bridge.self]),
         ]
     )
 

@@ -10,8 +10,8 @@ package final class AgentConnection: Backend {
     package private(set) var welcome: Welcome
     /// The agent's process, or the service manager's until the agent has answered the greeting.
     private(set) var process: ServingProcess
-    /// The socket, which a session uses in this connection's place.
-    var socket: AgentSocket
+    /// The socket, which a session or a bridge uses in this connection's place.
+    package var socket: AgentSocket
     /// The number of the subscription; events of other subscriptions are dropped, because an agent may send them
     /// endlessly.
     private var subscription: UInt64?

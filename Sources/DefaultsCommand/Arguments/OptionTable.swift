@@ -59,6 +59,10 @@ enum OptionTable {
             flags: ["--json"], options: ["--color"]),
         Verb(names: ["sync"], domains: .several,
             flags: [], options: []),
+        Verb(names: ["socket"], domains: .none,
+            flags: [], options: []),
+        Verb(names: ["bridge"], domains: .none,
+            flags: [], options: []),
         Verb(names: ["help"], domains: .none,
             flags: [], options: []),
     ]

@@ -6,14 +6,20 @@ package import PropertyList
 /// A value of a type that JSON lacks is an object with one key.
 ///
 /// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, the uid of a keyed archive `{"$uid": n}`, and a real that
-/// isn't finite `{"$real": "nan"}`. If the only key of a dictionary looks like one of these, it gets another `$`: it is
-/// written as `$$data`, and `$$data` as `$$$data`. Reals have a fraction or an exponent, which distinguishes them from
-/// integers; integers are exact. Keys are sorted.
+/// isn't finite `{"$real": "nan"}`. An integer may be `{"$integer": text}`. If the only key of a dictionary looks like
+/// one of these, it gets another `$`: it is written as `$$data`, and `$$data` as `$$$data`. Reals have a fraction or an
+/// exponent, which distinguishes them from integers; integers are exact. Keys are sorted.
 package enum JSONText {
     /// Returns a value as one line of JSON.
-    package static func of(_ value: PropertyListValue) -> String {
+    package static func of(_ value: PropertyListValue) -> String { text(value, isForDoubles: false) }
+
+    /// Returns a value as one line of JSON for a reader that may hold numbers as doubles: an integer beyond 2^53, which
+    /// such a reader would change, is `{"$integer": text}`.
+    static func forDoubles(_ value: PropertyListValue) -> String { text(value, isForDoubles: true) }
+
+    private static func text(_ value: PropertyListValue, isForDoubles: Bool) -> String {
         var text = ""
-        append(value, to: &text)
+        append(value, to: &text, isForDoubles)
         return text
     }
 
@@ -29,11 +35,12 @@ package enum JSONText {
         return result + "\""
     }
 
-    private static func append(_ value: PropertyListValue, to text: inout String) {
+    private static func append(_ value: PropertyListValue, to text: inout String, _ isForDoubles: Bool) {
         switch value {
         case .string(let string): text += self.string(string)
-        case .integer(let number): text += String(number)
-        case .unsigned(let number): text += String(number)
+        case .integer(let number):
+            text += isForDoubles && number.magnitude > 1 << 53 ? wrapped("integer", "\(number)") : "\(number)"
+        case .unsigned(let number): text += isForDoubles ? wrapped("integer", "\(number)") : "\(number)"
         case .real(let number): text += number.isFinite ? number.description : wrapped("real", number.description)
         case .real32(let number): text += number.isFinite ? number.description : wrapped("real", number.description)
         case .boolean(let flag): text += flag ? "true" : "false"
@@ -47,7 +54,7 @@ package enum JSONText {
             text += "["
             for (index, element) in elements.enumerated() {
                 if index > 0 { text += "," }
-                append(element, to: &text)
+                append(element, to: &text, isForDoubles)
             }
             text += "]"
         case .dictionary(let entries):
@@ -55,7 +62,7 @@ package enum JSONText {
             for (index, entry) in entries.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { text += "," }
                 text += string(entries.count == 1 && isReserved(entry.key) ? "$\(entry.key)" : entry.key) + ":"
-                append(entry.value, to: &text)
+                append(entry.value, to: &text, isForDoubles)
             }
             text += "}"
         }
@@ -63,7 +70,7 @@ package enum JSONText {
 
     /// Returns whether a dictionary with only this key would be mistaken for another value, or for an escaped key.
     static func isReserved(_ key: String) -> Bool {
-        key.hasPrefix("$") && ["data", "date", "uid", "real"].contains(key.drop { $0 == "$" })
+        key.hasPrefix("$") && ["data", "date", "uid", "real", "integer"].contains(key.drop { $0 == "$" })
     }
 
     private static func wrapped(_ type: String, _ value: String) -> String {

@@ -4,8 +4,8 @@ package import PropertyList
 /// A reader for the JSON that `read --json` writes, and for any other JSON that a property list can hold.
 ///
 /// Numbers without a fraction or an exponent are integers, if 64 bits can hold them; others are reals. An object whose
-/// only key is `$data`, `$date`, `$uid` or `$real` represents a value that JSON has no type for; see `JSONText`. A
-/// property list has no null.
+/// only key is `$data`, `$date`, `$uid`, `$real` or `$integer` represents a value that JSON or its readers have no type
+/// for; see `JSONText`. A property list has no null.
 package struct JSONReader {
     private let bytes: [UInt8]
     private let limits: PropertyListLimits
@@ -22,17 +22,18 @@ package struct JSONReader {
     /// - Parameters:
     ///   - bytes: The document, in UTF-8, with or without a byte order mark.
     ///   - limits: The limits on size and depth.
+    ///   - firstLine: The number of the document's first line, if it is a part of a text.
     /// - Returns: The value.
     /// - Throws: A message with the line and column of the error.
     package static func read(
-        _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
+        _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits(), firstLine: Int = 1
     ) throws(Failure) -> PropertyListValue {
         var reader = JSONReader(bytes: bytes, limits: limits)
         do throws(Problem) {
             return try reader.document()
         } catch {
             let before = bytes[..<min(error.offset, bytes.count)]
-            let line = before.count { $0 == 0x0A } + 1
+            let line = before.count { $0 == 0x0A } + firstLine
             let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
             let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
             throw Failure(
@@ -196,10 +197,14 @@ package struct JSONReader {
             guard let uid = UInt64(exactly: number) else { throw problem("$uid is negative") }
             return .uid(uid)
         case ("$real", .string(let text)):
-            guard ["nan", "inf", "-inf"].contains(text), let real = Double(text) else {
-                throw problem("$real must be nan, inf or -inf")
-            }
+            guard ["nan", "inf", "-inf"].contains(text) || text.allSatisfy({ $0.isNumber || "eE.+-".contains($0) }),
+                let real = Double(text)
+            else { throw problem("$real must be a number, nan, inf or -inf") }
             return .real(real)
+        case ("$integer", .string(let text)):
+            if let number = Int64(text) { return .integer(number) }
+            guard let number = UInt64(text) else { throw problem("$integer must be an integer of 64 bits") }
+            return .unsigned(number)
         case _ where key.hasPrefix("$$") && JSONText.isReserved(key): return [String(key.dropFirst()): value]
         default: return nil
         }

@@ -51,7 +51,7 @@ struct GuideTests {
 
     /// A user's home with an agent, in which a guide is followed.
     private final class Home {
-        let agent: AgentProcess
+        private(set) var agent: AgentProcess
         /// The programs that run until the guide ends.
         var followers: [RunningProgram] = []
         private var directory: String
@@ -112,6 +112,17 @@ struct GuideTests {
             let outcome = try Programs.shell(script, in: directory, environment: environment)
             if outcome.status == 0 { directory = try text(".bin/pwd").trimmingCharacters(in: .newlines) }
             return outcome
+        }
+
+        /// Starts a program that the guide shows.
+        func start(_ command: [String]) throws -> RunningProgram {
+            try RunningProgram(command[0], Array(command[1...]), environment: environment)
+        }
+
+        /// Kills the agent, and starts another.
+        func restart() throws {
+            agent.kill()
+            agent = try AgentProcess(agent.place)
         }
 
         /// Starts a command that follows changes, and returns once it does.
@@ -317,6 +328,41 @@ struct GuideTests {
             let changes = try home.text("log").matches(of: #/changed=(\d)/#).map { String($0.output.1) }
             #expect(changes == ["1", "1", "0"])
             #expect(try home.run("defaults read --effective org.example.editor fontSize").output == "16\n")
+        }
+    }
+
+    /// Returns the command that runs a script of a guide; empty if it is none.
+    private static func command(of script: String) -> [String] {
+        switch script.split(separator: ".").last {
+        case "sh": ["bash", script]
+        case "js": ["node", script]
+        case "lua": ["lua5.4", script]
+        // Its messages go to standard error.
+        case "el" where Programs.isInstalled("emacs"):
+            [
+                "sh", "-c", #"exec emacs --batch -Q -l "$0" --eval '(while t (accept-process-output nil 1))' 2>&1"#,
+                script,
+            ]
+        default: []
+        }
+    }
+
+    @Test("Each language follows a domain as the guide says, and goes on after the agent was killed")
+    func languages() throws {
+        try Home.with { home in
+            for block in try Self.blocks(of: "UseItFromAnyLanguage") {
+                try home.follow(block)
+                let command = block.file.map { Self.command(of: home.path + $0.dropFirst()) } ?? []
+                guard let interpreter = command.first, Programs.isInstalled(interpreter) else { continue }
+                let program = try home.start(command)
+                try program.expect("fontSize = 12")
+                try home.agent.defaults("write", "org.example.editor", "fontSize", "-int", "14")
+                try program.expect("fontSize = 14")
+                try home.restart()
+                try home.agent.defaults("write", "org.example.editor", "fontSize", "-int", "12")
+                try program.expect("fontSize = 12")
+                program.kill()
+            }
         }
     }
 

@@ -1,0 +1,148 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// A run of `bridge`, which passes requests and messages on until its input ends.
+struct BridgeSession {
+    private var search: AgentSearch
+    private var requests = BridgedRequests()
+    /// The part of the input that isn't a whole line yet.
+    private var input: [UInt8] = []
+    private var hasEnded = false
+    /// The number of the last line of the input.
+    private var line = 0
+    /// The lines that the client hasn't read yet.
+    private var output: ArraySlice<UInt8> = []
+
+    /// The size of unread output above which nothing more is received from the agent.
+    private static let outputLimit = 1 << 20
+    /// The number of bytes that a pipe takes at once if it takes any (`man 7 pipe`, `PIPE_BUF`).
+    private static let pieceSize = 4096
+
+    init(_ search: AgentSearch) { self.search = search }
+
+    /// Serves the client until the input has ended and everything is answered.
+    mutating func run() throws {
+        var isAgain = false
+        while let agent = try search.connect(again: isAgain) {
+            do throws(DefaultsError) {
+                try begin(agent)
+                return try serve(agent)
+            } catch {
+                // The agent is being upgraded or replaced, so an agent will be available again soon.
+                guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
+                isAgain = true
+            }
+        }
+    }
+
+    /// Announces the agent, and asks it for what the former one hasn't answered.
+    private mutating func begin(_ agent: AgentConnection) throws(DefaultsError) {
+        let welcome = agent.welcome
+        var fields = welcome.system.fields
+        fields["type"] = "welcome"
+        fields["protocol"] = .integer(welcome.protocolVersion)
+        fields["version"] = welcome.version.map { .string($0) }
+        fields["pid"] = .integer(welcome.pid)
+        fields["directory"] = .string(welcome.directory)
+        fields["cursor"] = .string(welcome.cursor.description)
+        write(fields)
+        for message in requests.resume() { try agent.socket.send(message) }
+    }
+
+    private mutating func serve(_ agent: AgentConnection) throws(DefaultsError) {
+        while !hasEnded || !requests.isAnswered || !output.isEmpty {
+            let hasRoom = output.count < Self.outputLimit
+            // `poll` ignores a descriptor of -1. For the output, its closing is always reported.
+            var polls = [
+                pollfd(fd: hasEnded ? -1 : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: STDOUT_FILENO, events: Int16(output.isEmpty ? 0 : POLLOUT), revents: 0),
+                agent.socket.awaited,
+            ]
+            if !hasRoom { polls[2].events &= ~Int16(POLLIN) }
+            guard poll(&polls, 3, -1) >= 0 || errno == EINTR else { return }
+            if polls[1].isClosed { return }
+            if polls[1].revents != 0 { writePiece() }
+            if polls[2].revents & Int16(POLLOUT) != 0 { try agent.socket.flush() }
+            if polls[2].revents & ~Int16(POLLOUT) != 0 { try receive(agent) }
+            if polls[0].revents != 0 { try readInput(agent) }
+        }
+    }
+
+    /// Passes on what has arrived from the agent.
+    private mutating func receive(_ agent: AgentConnection) throws(DefaultsError) {
+        var loss: DefaultsError?
+        do throws(DefaultsError) { _ = try agent.socket.receive() } catch { loss = error }
+        while let message = try agent.socket.nextFields() {
+            for answer in try requests.take(message.values) { write(answer) }
+        }
+        if let loss { throw loss }
+    }
+
+    /// Reads a part of the input, and makes the requests in it.
+    private mutating func readInput(_ agent: AgentConnection) throws(DefaultsError) {
+        var count = 0
+        let new = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
+            count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+            filled = max(0, count)
+        }
+        if count < 0, errno == EINTR || errno == EAGAIN { return }
+        hasEnded = count <= 0
+        var rest = new[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            input += rest[..<end]
+            rest = rest[(end + 1)...]
+            try makeRequest(agent)
+        }
+        input += rest
+        if input.count > Frame.standardLimit || hasEnded, !input.isEmpty { try makeRequest(agent) }
+    }
+
+    /// Makes the request in a line.
+    private mutating func makeRequest(_ agent: AgentConnection) throws(DefaultsError) {
+        line += 1
+        let text = input
+        input = []
+        if text.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return }
+        let value: PropertyListValue
+        do throws(Failure) {
+            value = try JSONReader.read(text, limits: Frame.requestLimits, firstLine: line)
+        } catch {
+            return fail(DefaultsError(.protocolViolation, error.message))
+        }
+        guard case .dictionary(let request) = value else {
+            return fail(DefaultsError(.protocolViolation, "Line \(line): A request must be an object."))
+        }
+        do throws(DefaultsError) {
+            for message in try requests.add(request, at: .now()) { try agent.socket.send(message) }
+        } catch {
+            // A lost connection is noticed when the next message is received.
+            if error.code != .agentUnavailable { fail(error, request["request"]) }
+        }
+    }
+
+    private mutating func fail(_ error: DefaultsError, _ number: PropertyListValue? = nil) {
+        write(error.fields.merging(["type": "failure", "request": number ?? 0]) { $1 })
+    }
+
+    // MARK: Output
+
+    private mutating func write(_ message: DomainValues) {
+        let entries = message.sorted { $0.key < $1.key }.map { key, value in
+            // Numbers of the protocol are exact enough as doubles; those of preferences must be exact.
+            if case .integer(let number) = value { return (key, "\(number)") }
+            return (key, JSONText.forDoubles(value))
+        }
+        output += (JSONText.object(entries) + "\n").utf8
+    }
+
+    /// Writes as much as the output certainly takes.
+    private mutating func writePiece() {
+        let piece = Array(output.prefix(Self.pieceSize))
+        do throws(Failure) { try StandardOutput.write(piece) } catch { Failure.end(error.message, error.status) }
+        output.removeFirst(piece.count)
+        if output.isEmpty { output = [] }
+    }
+}

@@ -1,0 +1,185 @@
+import DefaultsCore
+import PropertyList
+
+/// The requests and streams of a bridge's client, which outlive a connection to the agent.
+///
+/// The client's requests keep their numbers. Pure: it makes and takes the entries of messages, and sends nothing.
+struct BridgedRequests {
+    /// A request that hasn't been answered.
+    private struct Pending {
+        /// The position of the request among all.
+        let position: Int
+        var fields: DomainValues
+        /// The time of an edit, with which it is sent again.
+        let time: Timestamp
+    }
+
+    private struct Stream {
+        var request: DomainValues
+        /// Whether the client knows that the stream has begun.
+        var hasBegun = false
+        /// The names that were added, whose values haven't all arrived.
+        var arriving: [PropertyListValue] = []
+    }
+
+    private var pending: [UInt64: Pending] = [:]
+    private var streams: [UInt64: Stream] = [:]
+    /// The edits whose former values were asked for, by the number of that request.
+    private var readings: [UInt64: UInt64] = [:]
+    private var count = 0
+    private var edits: Int64 = 0
+    /// The number of the last request that the bridge itself has made.
+    private var last = Self.firstOwnNumber
+    private let session: UInt64
+
+    /// The number below which those of the client's requests must be.
+    static let firstOwnNumber: UInt64 = 1 << 53
+
+    private static let events: Set<String> = [
+        "change", "damaged", "unsaved", "recovered", "unknown", "initial", "gap", "bookmark", "ended",
+    ]
+
+    init(session: UInt64 = .random(in: 1...UInt64(Int64.max))) { self.session = session }
+
+    /// Whether every request has been answered.
+    var isAnswered: Bool { pending.isEmpty }
+
+    /// Adds a client's request.
+    ///
+    /// - Parameters:
+    ///   - request: The request's entries.
+    ///   - now: The current time.
+    /// - Returns: The messages to send to the agent.
+    /// - Throws: The reason why the request can't be made.
+    mutating func add(_ request: DomainValues, at now: Timestamp) throws(DefaultsError) -> [DomainValues] {
+        var request = request
+        let fields = Fields(request)
+        let number = try fields.unsigned("request")
+        guard number < Self.firstOwnNumber else { throw Fields.wrong("request", not: "less than 2^53") }
+        guard number > 0, pending[number] == nil, streams[number] == nil else {
+            throw Fields.wrong("request", not: "a number that no unanswered request and no subscription has")
+        }
+        var messages: [DomainValues] = []
+        switch try fields.string("type") {
+        case "hello", "handOver":
+            throw DefaultsError(.agentRefused, "The bridge connects by itself, so it takes no such request.")
+        case "subscribe": streams[number] = Stream(request: request)
+        case "edit" where request["edit"] == nil:
+            edits += 1
+            (request["session"], request["edit"]) = (.number(session), .integer(edits))
+            // The values are needed if the edit must be sent again.
+            if request["expected"] == nil { messages.append(reading(of: request, for: number)) }
+        default: break
+        }
+        count += 1
+        pending[number] = Pending(position: count, fields: request, time: now)
+        return messages + [request]
+    }
+
+    private mutating func reading(of edit: DomainValues, for number: UInt64) -> DomainValues {
+        last += 1
+        readings[last] = number
+        var reading = edit.filter { ["domain", "host", "user"].contains($0.key) }
+        (reading["type"], reading["request"]) = ("read", .number(last))
+        let fields = Fields(edit)
+        if (try? fields.flag("replaces")) != true, let set = try? fields.dictionary("set"),
+            let removed = try? fields.strings("remove")
+        {
+            reading["keys"] = .array((Array(set.keys) + removed).map { .string($0) })
+        }
+        return reading
+    }
+
+    /// Takes a message from the agent.
+    ///
+    /// - Parameter message: The message's entries.
+    /// - Returns: The messages for the client.
+    /// - Throws: If the message isn't one.
+    mutating func take(_ message: DomainValues) throws(DefaultsError) -> [DomainValues] {
+        let fields = Fields(message)
+        let (number, type) = (try fields.unsigned("request"), try fields.string("type"))
+        if number == 0 {
+            // The agent closes the connection, so it would refuse everything again.
+            let all = pending.keys.sorted()
+            pending = [:]
+            return all.isEmpty ? [message] : all.map { message.merging(["request": .number($0)]) { $1 } }
+        }
+        if number >= Self.firstOwnNumber {
+            if let edit = readings.removeValue(forKey: number), type == "values" {
+                pending[edit]?.fields["replacing"] = message["values"]
+            }
+            return []
+        }
+        if Self.events.contains(type) {
+            take(type, fields, of: number)
+            return [message]
+        }
+        guard let request = pending.removeValue(forKey: number)?.fields else {
+            // The answer to a subscription that goes on.
+            guard type == "failure" else { return [] }
+            streams[number] = nil
+            return [message]
+        }
+        if type != "failure" {
+            try takeAnswer(type, fields, to: request, numbered: number)
+        } else if request["type"] == "subscribe" {
+            streams[number] = nil
+        }
+        return [message]
+    }
+
+    private mutating func take(_ event: String, _ fields: Fields, of number: UInt64) {
+        if let cursor = fields.values["cursor"] { streams[number]?.request["from"] = cursor }
+        if event == "bookmark", let names = streams[number]?.arriving {
+            addNames(names, to: number)
+            streams[number]?.arriving = []
+        }
+        if event == "ended" { streams[number] = nil }
+    }
+
+    private mutating func takeAnswer(
+        _ type: String, _ fields: Fields, to request: DomainValues, numbered number: UInt64
+    ) throws(DefaultsError) {
+        let subscription = (try? Fields(request).unsigned("subscription")) ?? 0
+        let names = (try? Fields(request).array("domains")) ?? []
+        switch type {
+        case "subscribed":
+            streams[number]?.hasBegun = true
+            if request["from"] == "now" { streams[number]?.request["from"] = fields.values["cursor"] }
+        case "unsubscribed": streams[subscription] = nil
+        case "widened": streams[subscription]?.arriving += names
+        case "narrowed":
+            streams[subscription]?.arriving.removeAll { names.contains($0) }
+            let left = (try? Fields(streams[subscription]?.request ?? [:]).array("domains")) ?? []
+            streams[subscription]?.request["domains"] = .array(left.filter { !names.contains($0) })
+        default: break
+        }
+    }
+
+    private mutating func addNames(_ names: [PropertyListValue], to number: UInt64) {
+        guard let request = streams[number]?.request, !names.isEmpty else { return }
+        let known = (try? Fields(request).array("domains")) ?? []
+        streams[number]?.request["domains"] = .array(known + names.filter { !known.contains($0) })
+    }
+
+    /// Returns the messages to send to the next agent: the streams go on, and what hasn't been answered is asked again.
+    mutating func resume() -> [DomainValues] {
+        readings = [:]
+        var messages: [DomainValues] = []
+        for (number, stream) in streams.sorted(by: { $0.key < $1.key }) where stream.hasBegun {
+            messages.append(stream.request)
+            if stream.arriving.isEmpty { continue }
+            last += 1
+            messages.append([
+                "type": "widen", "request": .number(last), "subscription": .number(number),
+                "domains": .array(stream.arriving),
+            ])
+        }
+        for request in pending.values.sorted(by: { $0.position < $1.position }) {
+            var fields = request.fields
+            if fields["type"] == "edit", fields["time"] == nil { fields["time"] = .integer(request.time.nanoseconds) }
+            messages.append(fields)
+        }
+        return messages
+    }
+}
