@@ -119,6 +119,17 @@ struct GuideTests {
             try RunningProgram(command[0], Array(command[1...]), environment: environment)
         }
 
+        /// Expects a program to print a value, its change, and another change after a restart of the agent.
+        func expectValues(from program: RunningProgram, _ line: (Int) -> String) throws {
+            defer { program.kill() }
+            try program.expect(line(12))
+            try agent.defaults("write", "org.example.editor", "fontSize", "-int", "14")
+            try program.expect(line(14))
+            try restart()
+            try agent.defaults("write", "org.example.editor", "fontSize", "-int", "12")
+            try program.expect(line(12))
+        }
+
         /// Kills the agent, and starts another.
         func restart() throws {
             agent.kill()
@@ -354,14 +365,26 @@ struct GuideTests {
                 try home.follow(block)
                 let command = block.file.map { Self.command(of: home.path + $0.dropFirst()) } ?? []
                 guard let interpreter = command.first, Programs.isInstalled(interpreter) else { continue }
-                let program = try home.start(command)
-                try program.expect("fontSize = 12")
-                try home.agent.defaults("write", "org.example.editor", "fontSize", "-int", "14")
-                try program.expect("fontSize = 14")
-                try home.restart()
-                try home.agent.defaults("write", "org.example.editor", "fontSize", "-int", "12")
-                try program.expect("fontSize = 12")
-                program.kill()
+                try home.expectValues(from: home.start(command)) { "fontSize = \($0)" }
+            }
+        }
+    }
+
+    /// The compiler of the client in C, with sanitizers.
+    private static let compiler = "cc -Wall -Wextra -Werror -g -fsanitize=address,undefined"
+
+    @Test(
+        "The client in C follows a domain, and goes on after the agent was killed",
+        .enabled(if: Programs.isInstalled("cc") && Programs.isInstalled("pkg-config"), "This needs a C compiler."),
+        .enabled(if: (try? Programs.run("pkg-config", ["libplist-2.0"]).status) == 0, "This needs libplist-dev."))
+    func clientInC() throws {
+        try Home.with { home in
+            let flags = "$(pkg-config --cflags --libs libplist-2.0)"
+            let built = try home.run("\(Self.compiler) \(Self.root)/Tests/CClient/follow.c -o ~/follow \(flags)")
+            #expect(built.status == 0, "\(built.errors)")
+            try home.agent.defaults("write", "org.example.editor", "fontSize", "-int", "12")
+            try home.expectValues(from: home.start([home.path + "/follow", "org.example.editor"])) {
+                "fontSize = <integer>\($0)</integer>"
             }
         }
     }
