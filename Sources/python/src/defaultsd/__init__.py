@@ -1,0 +1,28 @@
+"""User defaults on Linux: read, edit and follow the preferences that the agent of defaultsd serves.
+
+```python
+from defaultsd import Defaults
+
+defaults = Defaults("org.example.player")
+defaults.set("Volume", 7)
+for change in defaults.changes():
+    print(change)
+```
+
+`Defaults` reads and edits a domain, `Key` is a key with a type and a default, and `DefaultsError` is the base of all
+errors. The module `defaultsd.testing` has a real agent for tests.
+"""
+
+from .defaults import Defaults
+from .errors import AgentUnavailableError, ChangedError, DefaultsError, InvalidValueError, NotSavedError
+from .events import Change, Condition, Event, Gap, KeyChange, Overruled, Place, Snapshot, Source
+from .keys import Key
+from .layers import Layer
+from .location import this_host
+from .streams import Changes, Stream, Values
+
+__all__ = [
+    "AgentUnavailableError", "Change", "ChangedError", "Changes", "Condition", "Defaults", "DefaultsError", "Event",
+    "Gap", "InvalidValueError", "Key", "KeyChange", "Layer", "NotSavedError", "Overruled", "Place", "Snapshot",
+    "Source", "Stream", "Values", "this_host",
+]  # fmt: skip
