@@ -19,10 +19,10 @@ from .events import Change, Condition, Event, Gap, KeyChange, Overruled, Place, 
 from .keys import Key
 from .layers import Layer
 from .location import this_host
-from .streams import Changes, Stream, Values
+from .streams import Stream
 
 __all__ = [
-    "AgentUnavailableError", "Change", "ChangedError", "Changes", "Condition", "Defaults", "DefaultsError", "Event",
+    "AgentUnavailableError", "Change", "ChangedError", "Condition", "Defaults", "DefaultsError", "Event",
     "Gap", "InvalidValueError", "Key", "KeyChange", "Layer", "NotSavedError", "Overruled", "Place", "Snapshot",
-    "Source", "Stream", "Values", "this_host",
+    "Source", "Stream", "this_host",
 ]  # fmt: skip

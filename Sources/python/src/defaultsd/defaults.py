@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from .channel import Channel, Edit, no_agent
 from .connection import DISK, USUAL, Message, Patience
 from .errors import ChangedError, DefaultsError, make, of_failure
-from .events import Change, Condition, KeyChange, Place, parse
+from .events import Change, Condition, Event, KeyChange, Place, parse
 from .files import read_file
 from .layers import Layer, search_list
 from .location import Location, domain_name, file_name, host_name
-from .plist import encode
-from .streams import Changes, Values, exactly
+from .following import ChangeFollower, ValueFollower, pattern
+from .streams import Stream
 from .values import check_key, find, public, stored
 
 T = TypeVar("T")
@@ -189,8 +189,8 @@ class Defaults:
         `before` is a cursor, at whose change the history begins. The history ends with the agent's change log;
         `defaults log` also shows the archived changes before it.
         """
-        request: Message = {"type": "history", "limit": 100, "domains": [exactly(self.domain)]}
-        request |= {"keys": [exactly(key) for key in keys]} | ({} if before is None else {"before": before})
+        request: Message = {"type": "history", "limit": 100, **pattern(self.domain, keys)}
+        request |= {} if before is None else {"before": before}
         count = 0
         while True:
             answer = self._call(self._disk, USUAL, lambda welcome: [request])[0]
@@ -232,7 +232,7 @@ class Defaults:
 
     # Following.
 
-    def changes(self, *keys: str, since: str | None = None) -> Changes:
+    def changes(self, *keys: str, since: str | None = None) -> Stream[Event]:
         """Return a stream of the changes of the domain, or of some of its keys, in all layers.
 
         It begins now, or after the position `since`, the `cursor` of an event. See `Stream` for how it begins, ends and
@@ -248,18 +248,9 @@ class Defaults:
                         print("Changes are missing. The values follow.")
         ```
         """
-        return Changes(
-            self._location,
-            {
-                "type": "subscribe",
-                "from": since or "now",
-                "mode": "everything",
-                "domains": [exactly(self.domain)],
-                "keys": [exactly(key) for key in keys],
-            },
-        )
+        return Stream(ChangeFollower(self._location, self.domain, keys, since))
 
-    def values(self, key: str, default: Any = None) -> Values[Any]:
+    def values(self, key: str, default: Any = None) -> Stream[Any]:
         """Return a stream of a key's value in effect: the current one, and then each that differs from the last.
 
         While no layer has the key, its value is `default`.
@@ -270,9 +261,10 @@ class Defaults:
         ```
         """
         check_key(key, key)
-        return Values(
+        follower = ValueFollower(
             self._location, self.domain, self.host, key, lambda value: default if value is None else value
         )
+        return Stream(follower)
 
     # Requests.
 

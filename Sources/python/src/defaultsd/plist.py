@@ -29,15 +29,14 @@ def encode(value: Any) -> bytes:
     # Containers are written last, when the number of values, and so the size of a reference, is known.
     objects: list[bytes | tuple[bytes, list[int]]] = []
 
+    # Here and below, loops instead of comprehensions need only one frame for each level, of 1,000 that Python allows.
     def add(value: Any) -> int:
         index = len(objects)
-        if isinstance(value, dict):
-            objects.append(b"")
-            references = [add(key) for key in value] + [add(item) for item in value.values()]
-            objects[index] = (_header(0xD0, len(value)), references)
-        elif isinstance(value, list):
-            objects.append(b"")
-            objects[index] = (_header(0xA0, len(value)), [add(item) for item in value])
+        if isinstance(value, (dict, list)):
+            references: list[int] = []
+            objects.append((_header(0xD0 if isinstance(value, dict) else 0xA0, len(value)), references))
+            for item in [*value, *value.values()] if isinstance(value, dict) else value:
+                references.append(add(item))
         else:
             objects.append(_scalar(value))
         return index
@@ -83,8 +82,14 @@ class _Decoder:
             return self.known[index]
         data, at = self.data, self.offsets[index]
         kind, low = data[at] >> 4, data[at] & 15
+        value: Any
         if kind in (0xA, 0xD):
-            value = self.container(kind, *self.length(at, low))
+            count, start = self.length(at, low)
+            references = _integers(data, start, count * (2 if kind == 0xD else 1), self.size)
+            items = []
+            for reference in references:
+                items.append(self.read(reference))
+            value = items if kind == 0xA else dict(zip(items[:count], items[count:]))
         elif kind in (4, 5, 6, 7):
             count, start = self.length(at, low)
             text = data[start : start + count * (2 if kind == 6 else 1)]
@@ -111,13 +116,6 @@ class _Decoder:
             return low, at + 1
         size = 1 << (self.data[at + 1] & 15)
         return int.from_bytes(self.data[at + 2 : at + 2 + size], "big"), at + 2 + size
-
-    def container(self, kind: int, count: int, start: int) -> Any:
-        references = _integers(self.data, start, count * (2 if kind == 0xD else 1), self.size)
-        if kind == 0xA:
-            return [self.read(reference) for reference in references]
-        keys = [self.read(reference) for reference in references[:count]]
-        return {key: self.read(reference) for key, reference in zip(keys, references[count:])}
 
 
 def _integers(data: bytes, start: int, count: int, size: int) -> list[int]:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import re
 import select
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar
 
-from .channel import delays, no_agent
-from .connection import Connection, Lost, Message, Wait, connect
-from .errors import DefaultsError, of_failure
-from .events import Event, Place, parse
-from .layers import search_list
-from .location import GLOBAL, Location
-from .plist import encode
-from .values import find, public, same_key
+from .connection import Wait
+from .following import Follower
 
 T = TypeVar("T")
-_log = logging.getLogger("defaultsd")
 
 
 class Stream(Iterator[T], AsyncIterator[T]):
@@ -39,14 +30,15 @@ class Stream(Iterator[T], AsyncIterator[T]):
     A slow reader costs the agent no memory: what isn't read yet stays in the agent's log. Canceling the task that waits
     for the next item loses nothing. Any thread may call `close`, which ends the iteration.
 
-    After `fork`, the child must create a stream of its own: the parent's raises `DefaultsError` there.
+    After `fork`, the child must create a stream of its own: the parent's raises `RuntimeError` there, as does one that
+    another thread or task is reading.
     """
 
-    def __init__(self, location: Location, subscription: Message) -> None:
-        self._location, self._subscription = location, subscription
-        self._cursor: str | None = subscription["from"] if ":" in subscription["from"] else None
-        self._has_begun = self._is_closed = False
-        self._steps = self._run()
+    def __init__(self, follower: Follower[T]) -> None:
+        self._follower = follower
+        # The steps refer to the follower, but not to the stream. So a stream that is no longer used closes at once.
+        self._steps = follower.steps()
+        self._is_closed = False
         # The wait that the steps are in, and the outcome of the last one.
         self._waiting: Wait | None = None
         self._outcome: Any = None
@@ -57,7 +49,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
     @property
     def cursor(self) -> str | None:
         """The position after the last item, from which `changes(since=…)` continues; `None` if it isn't known yet."""
-        return self._cursor
+        return self._follower.cursor
 
     def __iter__(self) -> Stream[T]:
         return self
@@ -111,58 +103,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
             self._steps.close()
             os.close(wake)
 
-    # The steps of the stream, and the two ways to wait for them.
-
-    def _items(self, message: Message, connection: Connection) -> Iterator[T]:
-        """Return the items of an event."""
-        raise NotImplementedError
-
-    def _run(self) -> Generator[Wait | tuple[T] | tuple[()], bool, None]:
-        """Yield waits, items in tuples, and an empty tuple as soon as the stream has begun."""
-        pauses, reported = delays(), ""
-        while True:
-            connection: Connection | None = None
-            try:
-                connection = (yield from connect(self._location)) if self._location.uses_agent else None
-                if connection is None and not self._has_begun:
-                    raise no_agent(self._location)
-                if connection is not None:
-                    pauses = delays()
-                    yield from self._follow(connection)
-            except Lost:
-                pass
-            except DefaultsError as error:
-                if not self._has_begun:
-                    raise
-                if str(error) != reported:
-                    _log.warning("The agent can't be reached, and will be tried again: %s", error)
-                reported = str(error)
-            finally:
-                if connection is not None:
-                    connection.close()
-            yield Wait(-1, 0, next(pauses))
-
-    def _follow(self, connection: Connection) -> Generator[Wait | tuple[T] | tuple[()], bool, None]:
-        number = connection.send({**self._subscription, "from": self._cursor or self._subscription["from"]})
-        while True:
-            message = connection.next()
-            if message is None:
-                yield from connection.progress(None)
-            elif message["type"] == "failure":
-                raise of_failure(message)
-            elif message["request"] != number:
-                continue
-            elif message["type"] == "subscribed":
-                if self._cursor is None and self._subscription["from"] == "now":
-                    self._cursor = message["cursor"]
-                if not self._has_begun:
-                    self._has_begun = True
-                    yield ()
-            else:
-                items = list(self._items(message, connection))
-                self._cursor = message.get("cursor", self._cursor)
-                for item in items:
-                    yield (item,)
+    # The steps, and the two ways to wait for them.
 
     def _step(self) -> Wait | tuple[T] | tuple[()] | None:
         """Return the wait that the stream is in, or what comes next; `None` at the end."""
@@ -239,74 +180,3 @@ class Stream(Iterator[T], AsyncIterator[T]):
             if self._is_closed:
                 self._dispose()
             self._reading.release()
-
-
-class Changes(Stream[Event]):
-    """A stream of the events of a domain: `Change`, `Gap`, `Snapshot` and `Condition`.
-
-    Change sets arrive whole, in order and once. If some are no longer available, a `Gap` says so, and a `Snapshot` of
-    each place that has values follows.
-    """
-
-    def _items(self, message: Message, connection: Connection) -> Iterator[Event]:
-        event = parse(message)
-        return iter(() if event is None else (event,))
-
-
-class Values(Stream[T]):
-    """A stream of a key's value in effect: the current one first, and then each that differs from the last.
-
-    A slow reader misses values in between, but always gets the newest.
-    """
-
-    def __init__(
-        self, location: Location, domain: str, host: str | None, key: str, convert: Callable[[Any], T]
-    ) -> None:
-        super().__init__(
-            location,
-            {
-                "type": "subscribe",
-                "from": "snapshot",
-                "mode": "latest",
-                "domains": [exactly(domain), exactly(GLOBAL)],
-                "keys": [exactly(key)],
-            },
-        )
-        self._domain, self._host, self._key, self._convert = domain, host, key, convert
-        self._values: dict[Place, Any] = {}
-        self._is_complete = False
-        self._last: bytes | None = None
-
-    def _items(self, message: Message, connection: Connection) -> Iterator[T]:
-        kind = message["type"]
-        if kind == "gap":
-            self._values, self._is_complete = {}, False
-        elif kind == "unknown":
-            # Only a snapshot has the values now.
-            self._cursor, self._values, self._is_complete = None, {}, False
-            raise Lost(None)
-        elif kind == "bookmark":
-            self._is_complete = True
-        elif kind in ("initial", "change"):
-            place = Place(message["domain"], message.get("host"), message.get("user"))
-            if kind == "initial":
-                self._values[place] = find(message["values"], self._key)
-            for change in message.get("changes", []):
-                if same_key(change["key"], self._key):
-                    self._values[place] = change.get("new")
-        # A reader that is behind only needs the newest value.
-        if not self._is_complete or connection.has_message():
-            return
-        welcome = connection.welcome
-        places = search_list(self._domain, self._host, welcome["system"], welcome.get("managed"))
-        value = next((self._values[place] for place in places if self._values.get(place) is not None), None)
-        # Python's `==` would take 1, 1.0 and True for the same value.
-        mark = b"" if value is None else encode(value)
-        if mark != self._last:
-            self._last = mark
-            yield self._convert(public(value))
-
-
-def exactly(name: str) -> str:
-    """Return a pattern that matches only a name."""
-    return re.sub(r"([*?\\])", r"\\\1", name)

@@ -49,9 +49,15 @@ def public(value: Any) -> Any:
     edit can set, stays a `plistlib.UID`.
     """
     if isinstance(value, dict):
-        return {key: public(item) for key, item in value.items()}
+        entries = {}
+        for key, item in value.items():
+            entries[key] = public(item)
+        return entries
     if isinstance(value, list):
-        return [public(item) for item in value]
+        items = []
+        for item in value:
+            items.append(public(item))
+        return items
     if isinstance(value, Date):
         try:
             return _REFERENCE + timedelta(seconds=value)
@@ -100,13 +106,16 @@ def _stored(value: Any, key: str, path: str, depth: int) -> Any:
         what = f"has more than {_MAXIMUM_DEPTH} nested containers, or contains itself"
         raise _refusal(key, "", what, "Use fewer levels.")
     if isinstance(value, list):
-        return [_stored(item, key, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+        items = []
+        for index, item in enumerate(value):
+            items.append(_stored(item, key, f"{path}[{index}]", depth + 1))
+        return items
     if isinstance(value, dict):
-        for name in value:
+        entries = {}
+        for name, item in value.items():
             check_key(name, key, path)
-        return {
-            str.__str__(name): _stored(item, key, f"{path}[{name!r:.60}]", depth + 1) for name, item in value.items()
-        }
+            entries[str.__str__(name)] = _stored(item, key, f"{path}[{name!r:.60}]", depth + 1)
+        return entries
     remedies = {
         type(None): "Remove the key instead, or leave the entry out.",
         tuple: "Use `list(value)`.",
