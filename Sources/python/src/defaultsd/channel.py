@@ -118,6 +118,8 @@ class Channel:
         """Yield connections, the next one if the last one was lost, until no agent answers."""
         for _ in range(_MAXIMUM_LOSSES):
             end = time.monotonic() + _RETURN
+            if self._connection is not None and self._connection.is_lost():
+                self._drop()
             for delay in delays():
                 if self._connection is None and self.location.uses_agent:
                     with self._dropping_lost():

@@ -105,6 +105,15 @@ class Connection:
     def close(self) -> None:
         self.socket.close()
 
+    def is_lost(self) -> bool:
+        """Return whether the agent has closed the connection."""
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def send(self, message: Message) -> int:
         """Put a request into the buffer that the next wait sends, and return its number."""
         body = plist.encode({**message, "request": self._number + 1})
