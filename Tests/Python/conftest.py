@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -44,7 +44,7 @@ def item(stream: Stream[T]) -> T:
     return found[0]
 
 
-def changes(stream: Stream[object]) -> Iterator[Change]:
+def changes(stream: Stream[Any]) -> Iterator[Change]:
     """Yield the changes of a stream, in which nothing else may occur."""
     while True:
         event = item(stream)

@@ -7,11 +7,13 @@ import os
 import plistlib
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import DOMAIN, changes, eventually, item
 
-from defaultsd import AgentUnavailableError, Change, Condition, Defaults, Gap, InvalidValueError, Snapshot
+from defaultsd import AgentUnavailableError, Change, Condition, Defaults, Event, Gap, InvalidValueError, Snapshot
+from defaultsd.streams import Stream
 from defaultsd.testing import Agent
 
 
@@ -79,7 +81,12 @@ def test_damage_and_recovery_arrive(defaults_agent: Agent, defaults: Defaults) -
 def test_ten_thousand_changes_arrive_in_order(defaults_agent: Agent, defaults: Defaults) -> None:
     count = 10_000
     other = defaults_agent.defaults(DOMAIN)
-    writer = threading.Thread(target=lambda: [other.set("Count", number) for number in range(count)])
+
+    def write() -> None:
+        for number in range(count):
+            other.set("Count", number)
+
+    writer = threading.Thread(target=write)
     with defaults.changes("Count") as stream:
         writer.start()
         for number, change in zip(range(count), changes(stream)):
@@ -114,13 +121,13 @@ def test_a_reader_that_never_reads_costs_no_memory_and_gets_a_gap(
         defaults.edit({"Count": number, "Rest": f"{number}" + "x" * 20_000})
     # The log itself has a limit; twenty readers would need 20 × 36 MB.
     assert resident_memory(defaults_agent.pid) - before < 120_000_000
-    events = []
+    events: list[Event] = []
     with streams[0] as stream:
         while not (events and isinstance(events[-1], Snapshot)):
             events.append(item(stream))
     gaps = [event for event in events if isinstance(event, Gap)]
     assert len(gaps) == 1 and gaps[0].start != gaps[0].end
-    assert events[-1].values["Count"] == 1_999
+    assert isinstance(events[-1], Snapshot) and events[-1].values["Count"] == 1_999
     assert [event.changes[0].new for event in events[:-2] if isinstance(event, Change)] == sorted(
         event.changes[0].new for event in events[:-2] if isinstance(event, Change)
     )
@@ -137,7 +144,7 @@ def test_a_stream_continues_after_a_crash_without_loss(defaults_agent: Agent, de
             if round == 2:
                 write_foreign(defaults_agent.directory, {"Count": 219, "Foreign": True})
             defaults_agent.start()
-        found = []
+        found: list[object] = []
         while len(found) < 80:
             event = item(stream)
             assert not isinstance(event, Gap)
@@ -264,9 +271,9 @@ def test_asyncio_reads_a_stream(defaults_agent: Agent, defaults: Defaults) -> No
         restart.set()
         restarted.wait(20)
 
-    async def follow(stream: object) -> list[object]:
+    async def follow(stream: Stream[Any]) -> list[object]:
         found: list[object] = []
-        async for event in stream:  # type: ignore[attr-defined]
+        async for event in stream:
             found.append(event.changes[0].new)
             if found[-1] == 49:
                 return found
@@ -313,6 +320,7 @@ def test_several_tasks_read_streams_of_their_own(defaults: Defaults) -> None:
         async for value in defaults.values(key):
             if value is not None:
                 return value
+        return None
 
     async def main() -> None:
         tasks = [asyncio.create_task(first(f"Key{number}")) for number in range(30)]

@@ -42,16 +42,18 @@ def _read(path: str, managed: str | None) -> bytes | None:
         return None
     except OSError as error:
         raise make("unreadable", f"{path} can't be opened", errno=error.errno) from error
-    with open(file, "rb") as stream:
+    try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
             raise make("unreadable", f"{path} isn't a regular file.", remedy="Remove it, or move it away.")
         if managed is not None:
             _check_trust(path, status, managed)
-        try:
+        with open(file, "rb", closefd=False) as stream:
             data = stream.read(_MAXIMUM_SIZE + 1)
-        except OSError as error:
-            raise make("unreadable", f"{path} can't be read", errno=error.errno) from error
+    except OSError as error:
+        raise make("unreadable", f"{path} can't be read", errno=error.errno) from error
+    finally:
+        os.close(file)
     if len(data) > _MAXIMUM_SIZE:
         raise make("damaged", f"{path} has more than 64 MiB.", remedy="Store large data in a file of its own.")
     return data
@@ -63,7 +65,8 @@ def _parse(data: bytes, path: str) -> dict[str, Any]:
     except (ValueError, ExpatError, plistlib.InvalidFileException, RecursionError, KeyError, TypeError) as error:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"(", b'"', b"/"):
             what = f"{path} is an old-style text property list, which only the agent can read here."
-            raise make("damaged", what, remedy=f"Start an agent, or run `defaults convert --to xml {path} {path}`.") from error
+            remedy = f"Start an agent, or run `defaults convert --to xml {path} {path}`."
+            raise make("damaged", what, remedy=remedy) from error
         what = f"{path} isn't a property list: {error}"
         raise make("damaged", what, remedy="Repair the file, or restore it from a backup.") from error
     if not isinstance(values, dict):

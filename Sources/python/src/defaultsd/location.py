@@ -71,8 +71,11 @@ class Location:
         path = f"{self.directory}/.defaultsd.agent"
         if not is_locked(path):
             return None
-        with open(path, "rb") as file:
-            lines = file.read(4096).split(b"\n", 2)
+        try:
+            with open(path, "rb") as file:
+                lines = file.read(4096).split(b"\n", 2)
+        except FileNotFoundError:  # The agent has just ended.
+            return None
         if len(lines) < 3 or not lines[2].endswith(b"\n"):
             return None
         socket = os.fsdecode(lines[2][:-1])

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Follows and edits through crashes of the agent, and counts lost, doubled and disordered changes, which must be none.
+
+    DEFAULTSD_PROGRAMS=… python3 Tests/Python/soak.py [--seconds N] [--seed N]
+
+Four threads set keys to growing numbers, two count with `update`, and one program writes another file. Three streams
+follow: one reads all the time, one in asyncio, and one is closed and continued from its cursor again and again. In the
+meantime, the agent is killed, ended, upgraded and stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import plistlib
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from defaultsd import AgentUnavailableError, Change, Defaults, Gap, Snapshot
+from defaultsd.channel import Channel
+from defaultsd.testing import Agent
+
+DOMAIN, FOREIGN = "org.example.soak", "org.example.foreign"
+
+
+class Record:
+    """What the threads have made, and what each stream has received, by key."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, int] = {}
+        self.uncertain = 0
+        self.errors: list[str] = []
+        self.received: dict[str, dict[str, list[int]]] = {}
+        self.gaps = 0
+        self.enough = threading.Event()
+
+    def add(self, stream: str, event: object) -> None:
+        received = self.received.setdefault(stream, {})
+        if isinstance(event, (Gap, Snapshot)):
+            self.gaps += 1
+        elif isinstance(event, Change):
+            for one in event.changes:
+                received.setdefault(one.key, []).append(one.new)
+
+
+def client(agent: Agent, domain: str) -> Defaults:
+    """Return preferences with connections and a session of their own."""
+    defaults = agent.defaults(domain)
+    defaults._requests, defaults._disk = Channel(defaults._location), Channel(defaults._location)
+    return defaults
+
+
+def edit(agent: Agent, record: Record, key: str) -> None:
+    defaults = client(agent, DOMAIN)
+    while not record.enough.is_set():
+        number = record.made.get(key, 0) + 1
+        try:
+            defaults.set(key, number)
+        except AgentUnavailableError as error:
+            # Only an agent that was stopped for long leaves an edit uncertain. The same value is set again.
+            record.uncertain += 1
+            if "may have been made" not in str(error):
+                record.errors.append(str(error))
+            continue
+        record.made[key] = number
+
+
+def count(agent: Agent, record: Record, done: list[int]) -> None:
+    defaults = client(agent, DOMAIN)
+    while not record.enough.is_set():
+        defaults.update("Count", lambda value: (value or 0) + 1)
+        done.append(1)
+
+
+def write(agent: Agent, record: Record) -> None:
+    """Replace a file as a program that doesn't know of the agent does; the agent may join quick changes."""
+    path = agent.directory / f"{FOREIGN}.plist"
+    while not record.enough.is_set():
+        number = record.made.get("Foreign", 0) + 1
+        path.with_suffix(".new").write_bytes(plistlib.dumps({"Foreign": number}))
+        os.replace(path.with_suffix(".new"), path)
+        record.made["Foreign"] = number
+        record.enough.wait(0.02)
+
+
+def follow(agent: Agent, record: Record, begun: threading.Event, domain: str) -> None:
+    with client(agent, domain).changes() as stream:
+        begun.set()
+        while not is_complete(record, domain, domain):
+            if (found := stream.wait(0.2)) is not None:
+                record.add(domain, found[0])
+
+
+def follow_in_pieces(agent: Agent, record: Record, begun: threading.Event) -> None:
+    cursor: str | None = None
+    while not is_complete(record, "pieces", DOMAIN):
+        with client(agent, DOMAIN).changes(since=cursor) as stream:
+            cursor = cursor or stream.cursor
+            begun.set()
+            for _ in range(50):
+                if (found := stream.wait(0.2)) is None:
+                    break
+                record.add("pieces", found[0])
+                cursor = found[0].cursor
+
+
+def follow_in_asyncio(agent: Agent, record: Record, begun: threading.Event) -> None:
+    async def main() -> None:
+        async with client(agent, DOMAIN).changes() as stream:
+            begun.set()
+            while not is_complete(record, "asyncio", DOMAIN):
+                try:
+                    record.add("asyncio", await asyncio.wait_for(anext(stream), 0.2))
+                except asyncio.TimeoutError:
+                    pass
+
+    asyncio.run(main())
+
+
+def is_complete(record: Record, stream: str, domain: str) -> bool:
+    received = record.received.get(stream, {})
+    keys = [key for key in record.made if (key == "Foreign") == (domain == FOREIGN)]
+    return record.enough.is_set() and all(received.get(key, [0])[-1] == record.made[key] for key in keys)
+
+
+def disturb(agent: Agent, chance: random.Random, ends: dict[str, int]) -> None:
+    """End, upgrade or stop the agent; on the main thread, with which the agent ends."""
+    kind = chance.choice(["kill", "kill", "kill", "stop", "upgrade", "pause"])
+    ends[kind] = ends.get(kind, 0) + 1
+    if kind == "kill":
+        agent.kill()
+        agent.start()
+    elif kind == "stop":
+        agent.stop()
+        agent.start()
+    elif kind == "upgrade":
+        agent.signal(signal.SIGUSR2)
+        agent.wait_until_ready()
+    else:
+        agent.signal(signal.SIGSTOP)
+        time.sleep(chance.uniform(0, 1))
+        agent.signal(signal.SIGCONT)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Follows and edits through crashes of the agent.")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    options = parser.parse_args()
+    record, chance, ends, done = Record(), random.Random(options.seed), dict[str, int](), list[int]()
+    print(f"seed {options.seed}")
+    with tempfile.TemporaryDirectory(prefix="defaultsd-", ignore_cleanup_errors=True) as directory:
+        agent = Agent(Path(directory))
+        agent.start()
+        try:
+            threads: list[threading.Thread] = []
+
+            def begin(target: Callable[..., None], *arguments: object) -> None:
+                threads.append(threading.Thread(target=target, args=(agent, record, *arguments)))
+                threads[-1].start()
+
+            followers: list[tuple[Callable[..., None], list[str]]] = [
+                (follow, [DOMAIN]), (follow, [FOREIGN]), (follow_in_pieces, []), (follow_in_asyncio, []),
+            ]  # fmt: skip
+            for follower, domains in followers:
+                begin(follower, begun := threading.Event(), *domains)
+                assert begun.wait(30)
+            for index in range(4):
+                begin(edit, f"Key{index}")
+            begin(write)
+            for _ in range(2):
+                begin(count, done)
+            end = time.monotonic() + options.seconds
+            while time.monotonic() < end:
+                time.sleep(chance.uniform(0, 0.6))
+                disturb(agent, chance, ends)
+            record.enough.set()
+            for thread in threads:
+                thread.join(60)
+                if thread.is_alive():
+                    record.errors.append(f"{thread.name} hasn't ended.")
+            return report(agent, record, len(done), ends)
+        finally:
+            agent.close()
+
+
+def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> int:
+    lost = doubled = disordered = 0
+    for stream, received in record.received.items():
+        for key, made in record.made.items():
+            if (key == "Foreign") != (stream == FOREIGN):
+                continue
+            values = received.get(key, [])
+            # The agent may join quick changes of a file.
+            lost += 0 if key == "Foreign" else made - len(set(values))
+            doubled += len(values) - len(set(values))
+            disordered += values != sorted(values)
+    values = client(agent, DOMAIN).dictionary()
+    lost += sum(values.get(key) != made for key, made in record.made.items() if key != "Foreign")
+    miscounted = values.get("Count", 0) - counted
+    made = sum(number for key, number in record.made.items() if key != "Foreign")
+    print(f"{made} edits, {counted} counts, {record.made.get('Foreign', 0)} foreign writes; ends: {ends}")
+    print(f"lost {lost}, doubled {doubled}, disordered {disordered}, miscounted {miscounted}, gaps {record.gaps}")
+    print(f"uncertain {record.uncertain}, errors {record.errors[:5]}")
+    return int(bool(lost or doubled or disordered or miscounted or record.gaps or record.errors))
+
+
+sys.exit(main())
