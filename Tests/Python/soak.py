@@ -40,6 +40,7 @@ class Record:
         self.received: dict[str, dict[str, list[int]]] = {}
         self.gaps = 0
         self.enough = threading.Event()
+        self.all_made = threading.Event()
 
     def add(self, stream: str, event: object) -> None:
         received = self.received.setdefault(stream, {})
@@ -101,14 +102,18 @@ def follow(agent: Agent, record: Record, begun: threading.Event, domain: str) ->
 def follow_in_pieces(agent: Agent, record: Record, begun: threading.Event) -> None:
     cursor: str | None = None
     while not is_complete(record, "pieces", DOMAIN):
-        with client(agent, DOMAIN).changes(since=cursor) as stream:
-            cursor = cursor or stream.cursor
-            begun.set()
-            for _ in range(50):
-                if (found := stream.wait(0.2)) is None:
-                    break
-                record.add("pieces", found[0])
-                cursor = found[0].cursor
+        try:
+            with client(agent, DOMAIN).changes(since=cursor) as stream:
+                cursor = cursor or stream.cursor
+                begun.set()
+                for _ in range(50):
+                    if (found := stream.wait(0.2)) is None:
+                        break
+                    record.add("pieces", found[0])
+                    cursor = found[0].cursor
+        except AgentUnavailableError:
+            # A stream doesn't begin while there is no agent.
+            time.sleep(0.05)
 
 
 def follow_in_asyncio(agent: Agent, record: Record, begun: threading.Event) -> None:
@@ -127,7 +132,7 @@ def follow_in_asyncio(agent: Agent, record: Record, begun: threading.Event) -> N
 def is_complete(record: Record, stream: str, domain: str) -> bool:
     received = record.received.get(stream, {})
     keys = [key for key in record.made if (key == "Foreign") == (domain == FOREIGN)]
-    return record.enough.is_set() and all(received.get(key, [0])[-1] == record.made[key] for key in keys)
+    return record.all_made.is_set() and all(received.get(key, [0])[-1] == record.made[key] for key in keys)
 
 
 def disturb(agent: Agent, chance: random.Random, ends: dict[str, int]) -> None:
@@ -182,8 +187,11 @@ def main() -> int:
                 time.sleep(chance.uniform(0, 0.6))
                 disturb(agent, chance, ends)
             record.enough.set()
-            for thread in threads:
-                thread.join(60)
+            # The editors end first, and then the followers.
+            for thread in threads[len(followers) :] + threads[: len(followers)]:
+                if thread is threads[0]:
+                    record.all_made.set()
+                thread.join(max(1, end + 60 - time.monotonic()))
                 if thread.is_alive():
                     record.errors.append(f"{thread.name} hasn't ended.")
             return report(agent, record, len(done), ends)
@@ -194,17 +202,20 @@ def main() -> int:
 def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> int:
     lost = doubled = disordered = 0
     for stream, received in record.received.items():
-        for key, made in record.made.items():
+        for key, count_made in record.made.items():
             if (key == "Foreign") != (stream == FOREIGN):
                 continue
             values = received.get(key, [])
             # The agent may join quick changes of a file.
-            lost += 0 if key == "Foreign" else made - len(set(values))
+            missing = sorted(set(range(1, count_made + 1)) - set(values)) if key != "Foreign" else []
+            if missing:
+                print(f"{stream} lacks {key} = {missing[:10]} of {count_made}")
+            lost += len(missing)
             doubled += len(values) - len(set(values))
             disordered += values != sorted(values)
-    values = client(agent, DOMAIN).dictionary()
-    lost += sum(values.get(key) != made for key, made in record.made.items() if key != "Foreign")
-    miscounted = values.get("Count", 0) - counted
+    final = client(agent, DOMAIN).dictionary()
+    lost += sum(final.get(key) != last for key, last in record.made.items() if key != "Foreign")
+    miscounted = final.get("Count", 0) - counted
     made = sum(number for key, number in record.made.items() if key != "Foreign")
     print(f"{made} edits, {counted} counts, {record.made.get('Foreign', 0)} foreign writes; ends: {ends}")
     print(f"lost {lost}, doubled {doubled}, disordered {disordered}, miscounted {miscounted}, gaps {record.gaps}")

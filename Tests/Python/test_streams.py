@@ -244,6 +244,20 @@ def test_a_stream_ends_while_it_waits_for_an_agent(defaults_agent: Agent, defaul
         assert not reader.is_alive()
 
 
+def test_short_waits_add_up_while_there_is_no_agent(defaults_agent: Agent, defaults: Defaults) -> None:
+    """The delay between attempts to reach an agent goes on over several calls."""
+    with defaults.changes() as stream:
+        defaults_agent.kill()
+        # The delays have grown to half a second.
+        assert stream.wait(2) is None
+        defaults_agent.start()
+        defaults.set("Count", 1)
+        found = None
+        for _ in range(100):
+            found = found or stream.wait(0.05)
+        assert found is not None
+
+
 def test_a_stream_leaves_no_descriptor_open(defaults: Defaults) -> None:
     defaults.set("Count", 0)
     before = len(os.listdir("/proc/self/fd"))

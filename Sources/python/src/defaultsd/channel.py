@@ -58,7 +58,6 @@ class Channel:
 
     def __init__(self, location: Location) -> None:
         self.location = location
-        self._had_agent = False
         self._begin()
         _channels.add(self)
 
@@ -126,11 +125,11 @@ class Channel:
                         self._connection = run(connect(self.location))
                 if self._connection is not None:
                     break
-                if not self._had_agent or time.monotonic() + delay > end:
-                    self._had_agent = False
+                if self.location not in _served or time.monotonic() + delay > end:
+                    _served.discard(self.location)
                     return
                 time.sleep(delay)
-            self._had_agent = True
+            _served.add(self.location)
             if self._connection is not None:
                 yield self._connection
 
@@ -215,6 +214,8 @@ def no_agent(location: Location) -> DefaultsError:
     return make("agentUnavailable", what, remedy=remedy)
 
 
+# The locations whose agent was there when it was last tried.
+_served: set[Location] = set()
 _channels: weakref.WeakSet[Channel] = weakref.WeakSet()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import select
 import threading
@@ -39,8 +40,9 @@ class Stream(Iterator[T], AsyncIterator[T]):
         # The steps refer to the follower, but not to the stream. So a stream that is no longer used closes at once.
         self._steps = follower.steps()
         self._is_closed = False
-        # The wait that the steps are in, and the outcome of the last one.
+        # The wait that the steps are in, its end, and the outcome of the last one.
         self._waiting: Wait | None = None
+        self._end = math.inf
         self._outcome: Any = None
         self._reading = threading.Lock()
         self._process = os.getpid()
@@ -55,7 +57,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
         return self
 
     def __next__(self) -> T:
-        if (item := self._block(None)) is None:
+        if (item := self._block(math.inf)) is None:
             raise StopIteration
         return item[0]
 
@@ -72,7 +74,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
         return item[0]
 
     def __enter__(self) -> Stream[T]:
-        self._block(None, until_begun=True)
+        self._block(math.inf, until_begun=True)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -107,43 +109,46 @@ class Stream(Iterator[T], AsyncIterator[T]):
 
     def _step(self) -> Wait | tuple[T] | tuple[()] | None:
         """Return the wait that the stream is in, or what comes next; `None` at the end."""
-        if self._waiting is None and not self._is_closed:
+        if self._is_closed:
+            return None
+        if self._waiting is None:
             try:
                 result = self._steps.send(self._outcome)
             except StopIteration:
                 return None
-            self._waiting = result if isinstance(result, Wait) else None
-            return result
-        return None if self._is_closed else self._waiting
+            if not isinstance(result, Wait):
+                return result
+            self._waiting = result
+            self._end = math.inf if result.timeout is None else time.monotonic() + result.timeout
+        return self._waiting
 
     def _finish_wait(self, outcome: bool) -> None:
         self._waiting, self._outcome = None, outcome
 
-    def _block(self, end: float | None, *, until_begun: bool = False) -> tuple[T] | None:
+    def _block(self, end: float, *, until_begun: bool = False) -> tuple[T] | None:
         with self._exclusively():
             while (step := self._step()) is not None:
                 if not isinstance(step, Wait):
                     if step or until_begun:
                         return step or None
                     continue
-                left = None if end is None else max(0, end - time.monotonic())
-                is_last = left is not None and (step.timeout is None or left < step.timeout)
                 poller = select.poll()
                 poller.register(self._wake, select.POLLIN)
                 if step.descriptor >= 0:
                     poller.register(step.descriptor, step.events)
-                limit = left if is_last else step.timeout
-                found = poller.poll(None if limit is None else limit * 1000)
-                if not found and is_last:
+                limit = min(end, self._end)
+                found = poller.poll(None if limit == math.inf else max(0, limit - time.monotonic()) * 1000)
+                if found or limit == self._end:
+                    self._finish_wait(bool(found))
+                else:
                     return None
-                self._finish_wait(bool(found))
         return None
 
     async def _suspend(self, *, until_begun: bool = False) -> tuple[T] | None:
         with self._exclusively():
             while (step := self._step()) is not None:
                 if isinstance(step, Wait):
-                    # If the task is canceled here, the wait is made again by the next call.
+                    # If the task is canceled here, the next call continues the wait.
                     self._finish_wait(await self._await(step))
                 elif step or until_begun:
                     return step or None
@@ -158,7 +163,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
             if wait.events & select.POLLOUT:
                 loop.add_writer(wait.descriptor, came.set)
         try:
-            await asyncio.wait_for(came.wait(), wait.timeout)
+            await asyncio.wait_for(came.wait(), None if self._end == math.inf else self._end - time.monotonic())
             return True
         except asyncio.TimeoutError:
             return False
