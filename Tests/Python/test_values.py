@@ -7,7 +7,9 @@ import math
 import plistlib
 import random
 import struct
-from collections.abc import Callable
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -19,6 +21,22 @@ from defaultsd.testing import Agent
 from defaultsd.values import public, stored
 
 UTC = timezone.utc
+
+
+@pytest.fixture(scope="module")
+def shared_agent() -> Iterator[Agent]:
+    """An agent for all tests here, since each of them needs only a domain of its own."""
+    with tempfile.TemporaryDirectory(prefix="defaultsd-") as directory:
+        agent = Agent(directory)
+        agent.start()
+        yield agent
+        agent.close()
+
+
+@pytest.fixture
+def own(shared_agent: Agent) -> Defaults:
+    """The preferences of a domain that no other test uses."""
+    return shared_agent.defaults(f"org.example.{uuid.uuid4()}")
 
 
 def nested(depth: int) -> Any:
@@ -75,11 +93,11 @@ STORED = {
 
 
 @pytest.mark.parametrize("value", STORED.values(), ids=STORED.keys())
-def test_a_value_is_read_as_it_was_set(defaults: Defaults, value: Any) -> None:
-    defaults.set("key", value)
-    assert same(defaults.read("key"), value)
-    defaults.save()
-    assert same(defaults.read("key"), value)
+def test_a_value_is_read_as_it_was_set(own: Defaults, value: Any) -> None:
+    own.set("key", value)
+    assert same(own.read("key"), value)
+    own.save()
+    assert same(own.read("key"), value)
 
 
 def test_values_survive_the_agent(defaults_agent: Agent, defaults: Defaults) -> None:
@@ -115,55 +133,55 @@ def test_values_survive_the_agent(defaults_agent: Agent, defaults: Defaults) -> 
         ({"e" + "\u0301" * 129: 1}, ["combining marks"]),
     ],
 )
-def test_a_refusal_names_the_key_and_the_place(defaults: Defaults, value: Any, words: list[str]) -> None:
+def test_a_refusal_names_the_key_and_the_place(own: Defaults, value: Any, words: list[str]) -> None:
     with pytest.raises(InvalidValueError) as caught:
-        defaults.edit({"other": 1, "key": value})
+        own.edit({"other": 1, "key": value})
     assert caught.value.code == "invalidValue"
     assert caught.value.remedy is not None
     for word in words:
         assert word in str(caught.value)
     # Nothing was set.
-    assert defaults.dictionary() == {}
+    assert own.dictionary() == {}
 
 
-def test_a_list_that_contains_itself_is_refused(defaults: Defaults) -> None:
+def test_a_list_that_contains_itself_is_refused(own: Defaults) -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(InvalidValueError):
-        defaults["key"] = value
+        own["key"] = value
 
 
 @pytest.mark.parametrize("key", ["\ud800", "e" + "\u0301" * 129, 5, None])
-def test_a_key_that_cannot_be_one_is_refused(defaults: Defaults, key: Any) -> None:
+def test_a_key_that_cannot_be_one_is_refused(own: Defaults, key: Any) -> None:
     with pytest.raises(InvalidValueError):
-        defaults.set(key, 1)
+        own.set(key, 1)
     with pytest.raises(InvalidValueError):
-        defaults.read(key)
+        own.read(key)
     with pytest.raises(InvalidValueError):
-        defaults.remove(key)
+        own.remove(key)
 
 
-def test_values_of_more_than_64_mib_are_refused(defaults: Defaults) -> None:
+def test_values_of_more_than_64_mib_are_refused(own: Defaults) -> None:
     with pytest.raises(InvalidValueError, match="too large"):
-        defaults.set("key", bytes(64 << 20))
-    defaults.set("key", 1)
-    assert defaults["key"] == 1
+        own.set("key", bytes(64 << 20))
+    own.set("key", 1)
+    assert own["key"] == 1
 
 
-def test_a_date_that_files_cannot_hold_is_refused_by_the_agent(defaults: Defaults) -> None:
+def test_a_date_that_files_cannot_hold_is_refused(own: Defaults) -> None:
     # In the form of a property list, it is rounded to the year 10000.
     with pytest.raises(InvalidValueError, match="9999"):
-        defaults.set("key", datetime.max.replace(tzinfo=UTC))
+        own.set("key", datetime.max.replace(tzinfo=UTC))
 
 
-def test_equivalent_spellings_are_one_key(defaults: Defaults) -> None:
-    defaults.set("caf\u00e9", 1)
-    assert defaults["cafe\u0301"] == 1
-    assert defaults.update("cafe\u0301", lambda value: value + 1) == 2
-    assert defaults["caf\u00e9"] == 2
-    assert len(defaults) == 1
-    defaults.remove("cafe\u0301")
-    assert "caf\u00e9" not in defaults
+def test_equivalent_spellings_are_one_key(own: Defaults) -> None:
+    own.set("caf\u00e9", 1)
+    assert own["cafe\u0301"] == 1
+    assert own.update("cafe\u0301", lambda value: value + 1) == 2
+    assert own["caf\u00e9"] == 2
+    assert len(own) == 1
+    own.remove("cafe\u0301")
+    assert "caf\u00e9" not in own
 
 
 def test_enumerations_are_stored_as_their_plain_values() -> None:
@@ -177,11 +195,11 @@ def test_enumerations_are_stored_as_their_plain_values() -> None:
     assert stored("key", [Theme.DARK, Level.HIGH]) == ["dark", 3]
 
 
-def test_a_date_in_another_time_zone_is_read_in_utc(defaults: Defaults) -> None:
+def test_a_date_in_another_time_zone_is_read_in_utc(own: Defaults) -> None:
     when = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=5, minutes=30)))
-    defaults.set("key", when)
-    assert defaults["key"] == when
-    assert defaults["key"].tzinfo == UTC
+    own.set("key", when)
+    assert own["key"] == when
+    assert own["key"].tzinfo == UTC
 
 
 def test_a_file_with_values_that_no_edit_can_set_is_read(defaults_agent: Agent, defaults: Defaults) -> None:
