@@ -60,7 +60,7 @@ FORMS = {
     "time": r"[0-9]{19}",
     "path": r"/[^\0]+",
 }
-# What is recorded as a placeholder: what is written for people, and what differs each time.
+# The entries that are recorded as placeholders: texts for people, and what differs each time.
 VAGUE = {"message", "remedy", "reason", "damage", "version", "system", "managed", "log", "archive"}
 NAMED = {"time": "time", "loaded": "time", "revision": "revision", "executable": "executable", "pid": "pid",
          "session": "session", "directory": "path"}  # fmt: skip

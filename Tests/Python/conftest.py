@@ -1,4 +1,4 @@
-"""What several tests use."""
+"""The fixtures and helpers of several tests."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ DOMAIN, FOREIGN = "org.example.soak", "org.example.foreign"
 
 
 class Record:
-    """What the threads have made, and what each stream has received, by key."""
+    """The last number that the threads have set, and those that each stream has received, by key."""
 
     def __init__(self) -> None:
         self.made: dict[str, int] = {}

@@ -70,7 +70,7 @@ def test_no_edit_is_lost_or_made_twice(defaults_agent: Agent, defaults: Defaults
             thread.start()
         chance = random.Random(number)
         # An agent that isn't killed answers for up to a second before it ends.
-        for _ in range(8 if number == signal.SIGKILL else 3):
+        for _ in range(8 if number == signal.SIGKILL else 2):
             enough.wait(chance.uniform(0, 0.2))
             restart(defaults_agent, number)
         enough.set()

@@ -33,7 +33,7 @@ def options() -> argparse.Namespace:
     ],
 )
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
-    monkeypatch.setattr(replay, "TIMEOUT", 3)
+    monkeypatch.setattr(replay, "TIMEOUT", 1)
     text = (PROTOCOL / "edit.txt").read_text()
     assert old in text
     with pytest.raises((replay.Mismatch, AssertionError)):

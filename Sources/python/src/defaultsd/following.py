@@ -20,7 +20,7 @@ T = TypeVar("T")
 _log = logging.getLogger("defaultsd")
 
 BEGUN = ()
-"""What steps yield once, when the agent has subscribed the stream."""
+"""The sign that the agent has subscribed a stream, which its steps yield once."""
 FollowerSteps = Generator[Union[Wait, tuple[T], tuple[()]], bool, None]
 
 

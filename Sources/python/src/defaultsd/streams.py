@@ -36,6 +36,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
     """
 
     def __init__(self, follower: Follower[T]) -> None:
+        self._wake = -1
         self._follower = follower
         # The steps refer to the follower, but not to the stream. So a stream that is no longer used closes at once.
         self._steps = follower.steps()
