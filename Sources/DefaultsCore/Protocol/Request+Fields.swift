@@ -113,8 +113,7 @@ extension EditRequest {
             writer: .app(app),
             identity: try EditIdentity(fields),
             replacing: fields.values["replacing"] == nil ? nil : try fields.formerValues(),
-            expecting: fields.values["expected"] == nil
-                ? nil : try fields.difference(set: "expected", removed: "absent"),
+            expecting: try fields.condition(),
             origin: try Origin(fields))
     }
 }
@@ -158,6 +157,12 @@ extension Fields {
             former[key, default: [nil]].append(nil)
         }
         return former
+    }
+
+    /// Returns the values that keys must have for an edit to be made; `nil` if there is no condition.
+    fileprivate func condition() throws(DefaultsError) -> Difference? {
+        if values["expected"] == nil, values["absent"] == nil { return nil }
+        return try Fields(["expected": [:]].merging(values) { $1 }).difference(set: "expected", removed: "absent")
     }
 
     fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
