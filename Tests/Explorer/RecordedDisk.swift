@@ -9,6 +9,9 @@ struct RecordedDisk {
     /// The writes before the subject started.
     private let ledger: Ledger
 
+    /// The number of records.
+    var count: Int { records.count }
+
     /// Runs the work.
     init(_ trial: Trial) throws {
         self.trial = trial
