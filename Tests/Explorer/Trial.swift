@@ -566,8 +566,10 @@ final class Trial: @unchecked Sendable {
 
     /// Checks that one more start finds the same values, and that the log doesn't grow with it.
     private func checkStart() throws {
-        // The first start after damage may say so, and that after a failure may add what couldn't be written.
-        if mayHaveGaps || state.withLock({ $0.mayBeDamaged }) { try nextAgent().terminate() }
+        // The first start after damage may say so, the next one that edits can't be saved, and the one after a failure
+        // may add what couldn't be written.
+        let mayBeDamaged = state.withLock(\.mayBeDamaged)
+        for _ in 0..<(mayBeDamaged ? 2 : mayHaveGaps ? 1 : 0) { try nextAgent().terminate() }
         let before = try size()
         let values = values(at: path)
         let next = try nextAgent()
