@@ -11,6 +11,8 @@ struct BridgeSession {
     /// The part of the input that isn't a whole line yet.
     private var input: [UInt8] = []
     private var hasEnded = false
+    /// Whether the rest of a line is skipped.
+    private var skipsLine = false
     /// The number of the last line of the input.
     private var line = 0
     /// The lines that the client hasn't read yet.
@@ -40,24 +42,25 @@ struct BridgeSession {
 
     /// Announces the agent, and asks it for what the former one hasn't answered.
     private mutating func begin(_ agent: AgentConnection) throws(DefaultsError) {
-        let welcome = agent.welcome
-        var fields = welcome.system.fields
-        fields["type"] = "welcome"
-        fields["protocol"] = .integer(welcome.protocolVersion)
-        fields["version"] = welcome.version.map { .string($0) }
-        fields["pid"] = .integer(welcome.pid)
-        fields["directory"] = .string(welcome.directory)
-        fields["cursor"] = .string(welcome.cursor.description)
-        write(fields)
-        for message in requests.resume() { try agent.socket.send(message) }
+        write(agent.welcome.fields.merging(["type": "welcome"]) { $1 })
+        for var message in requests.resume() {
+            do throws(DefaultsError) { try agent.socket.send(message) } catch {
+                // The replaced values are optional, and may be what makes an edit too large.
+                guard error.code == .invalidValue, message.removeValue(forKey: "replacing") != nil else { throw error }
+                try agent.socket.send(message)
+            }
+        }
     }
 
     private mutating func serve(_ agent: AgentConnection) throws(DefaultsError) {
         while !hasEnded || !requests.isAnswered || !output.isEmpty {
             let hasRoom = output.count < Self.outputLimit
+            // A client that only writes must not make this process grow.
+            let takesInput =
+                hasRoom || output.count < 4 * Self.outputLimit && agent.socket.awaited.events & Int16(POLLOUT) == 0
             // `poll` ignores a descriptor of -1. For the output, its closing is always reported.
             var polls = [
-                pollfd(fd: hasEnded ? -1 : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: hasEnded || !takesInput ? -1 : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: STDOUT_FILENO, events: Int16(output.isEmpty ? 0 : POLLOUT), revents: 0),
                 agent.socket.awaited,
             ]
@@ -67,7 +70,7 @@ struct BridgeSession {
             if polls[1].revents != 0 { writePiece() }
             if polls[2].revents & Int16(POLLOUT) != 0 { try agent.socket.flush() }
             if polls[2].revents & ~Int16(POLLOUT) != 0 { try receive(agent) }
-            if polls[0].revents != 0 { try readInput(agent) }
+            if polls[0].revents != 0 { readInput(agent) }
         }
     }
 
@@ -82,7 +85,7 @@ struct BridgeSession {
     }
 
     /// Reads a part of the input, and makes the requests in it.
-    private mutating func readInput(_ agent: AgentConnection) throws(DefaultsError) {
+    private mutating func readInput(_ agent: AgentConnection) {
         var count = 0
         let new = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
             count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
@@ -92,16 +95,22 @@ struct BridgeSession {
         hasEnded = count <= 0
         var rest = new[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            input += rest[..<end]
+            if !skipsLine {
+                input += rest[..<end]
+                makeRequest(agent)
+            }
+            skipsLine = false
             rest = rest[(end + 1)...]
-            try makeRequest(agent)
         }
+        if skipsLine { return }
         input += rest
-        if input.count > Frame.standardLimit || hasEnded, !input.isEmpty { try makeRequest(agent) }
+        // A line that is too long is refused at once, and the rest of it skipped.
+        skipsLine = input.count > Frame.standardLimit
+        if skipsLine || hasEnded, !input.isEmpty { makeRequest(agent) }
     }
 
     /// Makes the request in a line.
-    private mutating func makeRequest(_ agent: AgentConnection) throws(DefaultsError) {
+    private mutating func makeRequest(_ agent: AgentConnection) {
         line += 1
         let text = input
         input = []
@@ -115,11 +124,15 @@ struct BridgeSession {
         guard case .dictionary(let request) = value else {
             return fail(DefaultsError(.protocolViolation, "Line \(line): A request must be an object."))
         }
-        do throws(DefaultsError) {
-            for message in try requests.add(request, at: .now()) { try agent.socket.send(message) }
-        } catch {
+        let messages: [DomainValues]
+        do throws(DefaultsError) { messages = try requests.add(request, at: .now()) } catch {
+            return fail(error, request["request"])
+        }
+        do throws(DefaultsError) { for message in messages { try agent.socket.send(message) } } catch {
             // A lost connection is noticed when the next message is received.
-            if error.code != .agentUnavailable { fail(error, request["request"]) }
+            if error.code == .agentUnavailable { return }
+            requests.withdraw(request)
+            fail(error, request["request"])
         }
     }
 

@@ -35,10 +35,6 @@ struct BridgedRequests {
     /// The number below which those of the client's requests must be.
     static let firstOwnNumber: UInt64 = 1 << 53
 
-    private static let events: Set<String> = [
-        "change", "damaged", "unsaved", "recovered", "unknown", "initial", "gap", "bookmark", "ended",
-    ]
-
     init(session: UInt64 = .random(in: 1...UInt64(Int64.max))) { self.session = session }
 
     /// Whether every request has been answered.
@@ -76,6 +72,13 @@ struct BridgedRequests {
         return messages + [request]
     }
 
+    /// Withdraws a request that was added, but can't be sent.
+    mutating func withdraw(_ request: DomainValues) {
+        guard let number = try? Fields(request).unsigned("request") else { return }
+        pending[number] = nil
+        if streams[number]?.hasBegun == false { streams[number] = nil }
+    }
+
     private mutating func reading(of edit: DomainValues, for number: UInt64) -> DomainValues {
         last += 1
         readings[last] = number
@@ -102,6 +105,7 @@ struct BridgedRequests {
             // The agent closes the connection, so it would refuse everything again.
             let all = pending.keys.sorted()
             pending = [:]
+            streams = streams.filter(\.value.hasBegun)
             return all.isEmpty ? [message] : all.map { message.merging(["request": .number($0)]) { $1 } }
         }
         if number >= Self.firstOwnNumber {
@@ -110,36 +114,33 @@ struct BridgedRequests {
             }
             return []
         }
-        if Self.events.contains(type) {
+        guard let request = pending.removeValue(forKey: number)?.fields else {
+            // The client knows that a subscription that goes on has begun.
+            if type == "subscribed" { return [] }
             take(type, fields, of: number)
             return [message]
         }
-        guard let request = pending.removeValue(forKey: number)?.fields else {
-            // The answer to a subscription that goes on.
-            guard type == "failure" else { return [] }
-            streams[number] = nil
-            return [message]
-        }
         if type != "failure" {
-            try takeAnswer(type, fields, to: request, numbered: number)
+            takeAnswer(type, fields, to: request, numbered: number)
         } else if request["type"] == "subscribe" {
             streams[number] = nil
         }
         return [message]
     }
 
+    /// Takes an event, or the failure of a subscription to go on.
     private mutating func take(_ event: String, _ fields: Fields, of number: UInt64) {
         if let cursor = fields.values["cursor"] { streams[number]?.request["from"] = cursor }
         if event == "bookmark", let names = streams[number]?.arriving {
             addNames(names, to: number)
             streams[number]?.arriving = []
         }
-        if event == "ended" { streams[number] = nil }
+        if event == "ended" || event == "failure" { streams[number] = nil }
     }
 
     private mutating func takeAnswer(
         _ type: String, _ fields: Fields, to request: DomainValues, numbered number: UInt64
-    ) throws(DefaultsError) {
+    ) {
         let subscription = (try? Fields(request).unsigned("subscription")) ?? 0
         let names = (try? Fields(request).array("domains")) ?? []
         switch type {

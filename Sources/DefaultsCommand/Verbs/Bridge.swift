@@ -14,9 +14,9 @@ struct Bridge: ParsableCommand {
             2^53 is {"$integer": "text"}.
 
             The command greets the agent, starts one if none is running, and finds it again after a restart. Then \
-            subscriptions go on where they were, unanswered requests are sent again, and no edit is made twice. A line \
-            of the type "welcome" tells of each connection. The command ends when its input has ended and everything \
-            is answered.
+            subscriptions go on where they were, unanswered requests are sent again, and no edit is made twice. Each \
+            connection to an agent begins with a line of the type "welcome". The command ends when its input has ended \
+            and everything is answered.
 
             EXAMPLES
               echo '{"request":1,"type":"status"}' | defaults bridge | jq .status

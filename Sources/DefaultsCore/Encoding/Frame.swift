@@ -83,13 +83,12 @@ package struct FrameDecoder: Sendable {
     package mutating func next() throws(DefaultsError) -> Fields? {
         guard bytes.count - position >= 4 else { return nil }
         let length = Int(Frame.length(bytes, at: position))
-        // Such a length is beyond any limit, so it can't be mistaken.
-        if bytes[position] == UInt8(ascii: "{"), length > limits.bytes {
-            throw DefaultsError(
-                .protocolViolation, "The socket takes frames of binary property lists, not JSON.",
-                remedy: "To send lines of JSON, run `defaults bridge`.")
-        }
         guard length <= limits.bytes else {
+            if bytes[position] == UInt8(ascii: "{") {
+                throw DefaultsError(
+                    .protocolViolation, "The socket takes frames of binary property lists, not JSON.",
+                    remedy: "To send lines of JSON, run `defaults bridge`.")
+            }
             throw DefaultsError(
                 .protocolViolation, "A frame announces \(length) bytes; the limit is \(limits.bytes).")
         }

@@ -242,12 +242,14 @@ package struct RecoveredLog: Sendable {
             numbers[record.revision] = head
             records.append(record.renumbered(numbers, next: next))
         }
+        let earlier = Dictionary(grouping: records.lazy.filter { $0.revision <= start }, by: \.domain)
         for (domain, marks) in later.marks {
-            let unsaved = unsavedEdits(of: domain, upTo: start)
+            let unsaved = unsavedEdits(of: domain, in: earlier[domain] ?? [])
             self.marks[domain] = marks.map { mark in
                 var mark = mark
                 let seen = new.prefix { $0.revision <= mark.revision }
                 mark.revision = start + Revision(seen.count)
+                if unsaved.isEmpty { return mark }
                 // The later agent may not have known these edits. Their times will tell which of them the file has.
                 let changed = Set(
                     seen.lazy.compactMap(\.changeSet).filter { $0.domain == domain }.flatMap { $0.changes.map(\.key) })
@@ -262,11 +264,11 @@ package struct RecoveredLog: Sendable {
     }
 
     /// Returns the edits that a domain's file lacks, by its last certain mark and the records after it.
-    private func unsavedEdits(of domain: Domain, upTo last: Revision) -> [String: Edit] {
+    private func unsavedEdits(of domain: Domain, in records: [LogRecord]) -> [String: Edit] {
         let mark = marks[domain]?.last { !$0.isIntent && !$0.isReplaced }
         var unsaved = mark?.pending ?? [:]
-        for record in records where record.revision > mark?.revision ?? 0 && record.revision <= last {
-            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
+        for record in records where record.revision > mark?.revision ?? 0 {
+            guard let changeSet = record.changeSet else { continue }
             for change in changeSet.changes {
                 unsaved[change.key] = nil
                 guard case .app = changeSet.source else { continue }

@@ -65,7 +65,7 @@ extension Message {
 }
 
 extension Welcome {
-    fileprivate var fields: DomainValues {
+    package var fields: DomainValues {
         var fields = system.fields
         fields["protocol"] = .integer(protocolVersion)
         fields["version"] = version.map { .string($0) }

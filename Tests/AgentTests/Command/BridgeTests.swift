@@ -56,8 +56,13 @@ struct BridgeTests {
                 #expect(answer["type"] as? String == "failure")
                 #expect((answer["message"] as? String)?.contains(complaint) == true, "\(line): \(answer)")
             }
-            try bridge.send(#"{"request":1,"type":"domains"}"#)
-            #expect(try bridge.object()["domains"] as? [String] == [])
+            // A line that is too long is refused once.
+            let data = String(repeating: "A", count: 90 << 20)
+            try bridge.send(#"{"request":1,"type":"edit","domain":"a.b","set":{"k":{"$data":"\#(data)"}}}"#)
+            #expect((try bridge.object()["message"] as? String)?.contains("the limit is") == true)
+            let outcome = try bridge.finish(#"{"request":1,"type":"domains"}"#)
+            #expect(
+                outcome.status == 0 && outcome.output == #"{"domains":[],"request":1,"type":"domains"}"# + "\n")
         }
     }
 
@@ -146,6 +151,17 @@ struct BridgeTests {
         #expect(try take(["request": 4, "type": "edited", "cursor": "e:3"]).count == 1)
         #expect(!requests.isAnswered)
         #expect(try take(["request": 5, "type": "status", "status": [:]]).count == 1 && requests.isAnswered)
+    }
+
+    @Test("A request that can't be sent is neither waited for nor sent again, and leaves its number free")
+    func withdrawn() throws {
+        var requests = BridgedRequests()
+        let request: DomainValues = ["request": 1, "type": "subscribe", "from": "now", "mode": "latest"]
+        for _ in 0..<2 {
+            _ = try requests.add(request, at: .now())
+            requests.withdraw(request)
+            #expect(requests.isAnswered && requests.resume().isEmpty)
+        }
     }
 
     @Test("If the agent closes the connection because of a request, every unanswered one is answered with the reason")

@@ -189,9 +189,18 @@ struct FullDiskTests {
             try disks.forEach(fill)
             let long = String(repeating: "x", count: 8_000)
             #expect(try agent.defaults("write", "a.b", "key", long).status == 74)
+            let watcher = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
+            defer { close(watcher) }
+            #expect(inotify_add_watch(watcher, disks[0].path, UInt32(IN_CREATE)) >= 0)
             agent.signal(SIGTERM)
-            // The agent removes its socket when it begins to end.
-            _ = eventually { !RawFile.exists(agent.place.socket) }
+            // Each attempt creates a temporary file. The agent makes three while it ends, whatever their outcome.
+            var attempts = 0
+            _ = eventually {
+                var events = [UInt8](repeating: 0, count: 1 << 16)
+                let count = max(0, read(watcher, &events, events.count))
+                attempts += String(decoding: events[..<count], as: UTF8.self).ranges(of: ".defaultsd.0.").count
+                return attempts > 4 || !agent.isRunning
+            }
             for disk in disks { unlink(disk.path + "/fill") }
             #expect(agent.status(within: 30) == 0)
             #expect(try values(agent.place.path("a.b")) == ["key": .string(long)])

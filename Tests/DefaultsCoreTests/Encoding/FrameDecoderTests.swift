@@ -58,6 +58,10 @@ struct FrameDecoderTests {
         decoder.append([0xE9])
         let error = #expect(throws: DefaultsError.self) { try decoder.next() }
         #expect(error == DefaultsError(.protocolViolation, "A frame announces 1001 bytes; the limit is 1000."))
+        var json = FrameDecoder(limits: Frame.requestLimits)
+        json.append(Array(#"{"type":"hello"}"#.utf8))
+        let advice = #expect(throws: DefaultsError.self) { try json.next() }
+        #expect(advice?.remedy?.contains("defaults bridge") == true)
         var other = FrameDecoder(limits: PropertyListLimits())
         other.append([0xFF, 0xFF, 0xFF, 0xFF])
         #expect(throws: DefaultsError.self) { try other.next() }
