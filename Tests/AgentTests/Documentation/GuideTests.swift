@@ -348,6 +348,9 @@ struct GuideTests {
         case "sh": ["bash", script]
         case "js": ["node", script]
         case "lua": ["lua5.4", script]
+        // The library for GLib belongs to the system's own Python.
+        case "py" where (try? Programs.run("/usr/bin/python3", ["-c", "import gi"]).status) == 0:
+            ["/usr/bin/python3", script]
         // Its messages go to standard error.
         case "el" where Programs.isInstalled("emacs"):
             [
