@@ -350,7 +350,7 @@ struct GuideTests {
         case "lua": ["lua5.4", script]
         // The library for GLib belongs to the system's own Python.
         case "py" where (try? Programs.run("/usr/bin/python3", ["-c", "import gi"]).status) == 0:
-            ["/usr/bin/python3", script]
+            ["sh", "-c", #"exec /usr/bin/python3 "$0""#, script]
         // Its messages go to standard error.
         case "el" where Programs.isInstalled("emacs"):
             [
