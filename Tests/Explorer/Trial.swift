@@ -447,7 +447,7 @@ final class Trial: @unchecked Sendable {
         settle(last)
         if mayHaveGaps, scenario.startsSubject, last.isRunning {
             // If it couldn't read the log at its start, what was unsaved comes back with the next one.
-            last.terminate()
+            if last.terminate() != 0 { add(.survives, "an agent didn't end properly: \(last.complaints())") }
             last = try nextAgent()
             settle(last)
         }

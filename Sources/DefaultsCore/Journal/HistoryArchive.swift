@@ -136,11 +136,14 @@ package struct HistoryArchive: Sendable {
         }
     }
 
+    /// Returns the path of the version that is to replace a file, which a crash may leave behind.
+    static func newVersion(of path: String) -> String { "\(path).new" }
+
     /// Replaces a file with a version that is durable; moves the old one to another path, if there is one.
     static func replace(
         _ path: String, with bytes: [UInt8], movingTo copy: String? = nil
     ) throws(SystemCall.Failure) {
-        let temporary = "\(path).new"
+        let temporary = newVersion(of: path)
         unlink(temporary)
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)

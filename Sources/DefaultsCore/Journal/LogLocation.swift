@@ -40,11 +40,14 @@ package struct LogLocation: Hashable, Sendable {
     /// Whether an earlier agent may have left a log here.
     var mayHaveLog: Bool { access(log, F_OK) == 0 || ![ENOENT, ENOTDIR].contains(errno) }
 
-    /// Removes the files in the fallback, whose contents are in the usual place now.
+    /// Removes the files in the fallback, whose contents are in the usual place now, and what a crash left there.
     package func removeFallback() {
         guard let fallback else { return }
-        unlink(fallback.log)
-        unlink(fallback.archive)
+        ChangeLogFile.removeLeftovers(of: fallback.log)
+        for path in [fallback.log, fallback.archive, ExclusionsFile(besideLog: fallback.log).path] {
+            unlink(path)
+            unlink(HistoryArchive.newVersion(of: path))
+        }
     }
 
     private static func stateHome(_ environment: Environment) -> String? {
