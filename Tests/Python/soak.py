@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Follows and edits through crashes of the agent, and counts lost, doubled and disordered changes, which must be none.
 
-    DEFAULTSD_PROGRAMS=… python3 Tests/Python/soak.py [--seconds N] [--seed N]
+    PYTHONPATH=Sources/python/src DEFAULTSD_PROGRAMS=… python3 Tests/Python/soak.py [--seconds N] [--seed N]
+
+`defaults-bench soak --only python` runs it. It prints a line of JSON.
 
 Four threads set keys to growing numbers, two count with `update`, and one program writes another file. Three streams
 follow: one reads all the time, one in asyncio, and one is closed and continued from its cursor again and again. In the
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import plistlib
 import random
@@ -22,6 +25,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from defaultsd import AgentUnavailableError, Change, Defaults, Gap, Snapshot
 from defaultsd.channel import Channel
@@ -160,7 +164,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options = parser.parse_args()
     record, chance, ends, done = Record(), random.Random(options.seed), dict[str, int](), list[int]()
-    print(f"seed {options.seed}")
     with tempfile.TemporaryDirectory(prefix="defaultsd-", ignore_cleanup_errors=True) as directory:
         agent = Agent(Path(directory))
         agent.start()
@@ -194,13 +197,16 @@ def main() -> int:
                 thread.join(max(1, end + 60 - time.monotonic()))
                 if thread.is_alive():
                     record.errors.append(f"{thread.name} hasn't ended.")
-            return report(agent, record, len(done), ends)
+            result = {"seed": options.seed, **report(agent, record, len(done), ends)}
         finally:
             agent.close()
+    print(json.dumps(result))
+    return int(bool(result["lost"] or result["lostForeign"] or result["findings"]))
 
 
-def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> int:
-    lost = doubled = disordered = 0
+def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> dict[str, Any]:
+    lost = foreign = doubled = disordered = 0
+    findings = list(record.errors)
     for stream, received in record.received.items():
         for key, count_made in record.made.items():
             if (key == "Foreign") != (stream == FOREIGN):
@@ -209,18 +215,28 @@ def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> 
             # The agent may join quick changes of a file.
             missing = sorted(set(range(1, count_made + 1)) - set(values)) if key != "Foreign" else []
             if missing:
-                print(f"{stream} lacks {key} = {missing[:10]} of {count_made}")
+                findings.append(f"{stream} lacks {key} = {missing[:10]} of {count_made}.")
             lost += len(missing)
             doubled += len(values) - len(set(values))
             disordered += values != sorted(values)
     final = client(agent, DOMAIN).dictionary()
     lost += sum(final.get(key) != last for key, last in record.made.items() if key != "Foreign")
-    miscounted = final.get("Count", 0) - counted
-    made = sum(number for key, number in record.made.items() if key != "Foreign")
-    print(f"{made} edits, {counted} counts, {record.made.get('Foreign', 0)} foreign writes; ends: {ends}")
-    print(f"lost {lost}, doubled {doubled}, disordered {disordered}, miscounted {miscounted}, gaps {record.gaps}")
-    print(f"uncertain {record.uncertain}, errors {record.errors[:5]}")
-    return int(bool(lost or doubled or disordered or miscounted or record.gaps or record.errors))
+    foreign += client(agent, FOREIGN).read("Foreign") != record.made.get("Foreign")
+    counts = {
+        "doubled": doubled, "disordered": disordered, "miscounted": final.get("Count", 0) - counted,
+        "gaps": record.gaps,
+    }  # fmt: skip
+    findings += [f"{name}: {number}" for name, number in counts.items() if number]
+    return {
+        "edits": sum(number for key, number in record.made.items() if key != "Foreign") + counted,
+        "foreign": record.made.get("Foreign", 0),
+        "lost": lost,
+        "lostForeign": foreign,
+        "received": sum(len(values) for received in record.received.values() for values in received.values()),
+        "uncertain": record.uncertain,
+        "ends": ends,
+        "findings": findings,
+    }
 
 
 sys.exit(main())

@@ -35,7 +35,7 @@ def test_the_snippet_of_a_test_passes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     # In a checkout, the fixture's plugin is named; the installed package registers it.
     installed = "site-packages" in str(defaultsd.__file__)
-    result = subprocess.run(command + ([] if installed else ["-p", "defaultsd.testing"]), timeout=60)
+    result = subprocess.run(command + ([] if installed else ["-p", "defaultsd.pytest_plugin"]), timeout=60)
     assert result.returncode == 0
 
 

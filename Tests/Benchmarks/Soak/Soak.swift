@@ -10,9 +10,9 @@ struct Soak: ParsableCommand {
             as the bus promises. Each kind of writer has its turn. In the next four kinds, the agent is ended, by \
             SIGTERM as often as by SIGKILL, and restarted: beside a slow writer, beside apps with the library, \
             beside apps that are killed themselves, and beside a long-lived app whose memory use and speed must not \
-            degrade. The last kind, life, consists of many short sessions, which end by signals, upgrades and a full \
-            disk; no file, and no figure of a start, may grow with their number. The exit status is 1 if anything \
-            was lost, or has grown.
+            degrade. The kinds bridge and python do the same with `defaults bridge` and the Python package. The last \
+            kind, life, consists of many short sessions, which end by signals, upgrades and a full disk; no file, and \
+            no figure of a start, may grow with their number. The exit status is 1 if anything was lost, or has grown.
             """)
 
     @Option(help: "The total duration in seconds of all kinds but life.") var seconds = 600.0
@@ -34,6 +34,10 @@ struct Soak: ParsableCommand {
                     try RestartSoak(place: place).run(for: share)
                 } else if kind == .lasting {
                     try LastingSoak(place: place).run(for: share)
+                } else if kind == .bridge {
+                    try BridgeSoak(place: place).run(for: share)
+                } else if kind == .python {
+                    try PythonSoak().run(for: share)
                 } else if kind == .life {
                     try LifeSoak(place: place, sessions: sessions ?? max(60, Int(seconds * 5 / 3))).run()
                 } else {

@@ -31,6 +31,10 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case storm
     /// One long-lived app that uses thousands of suites, while the agent is suspended, ended and replaced.
     case lasting
+    /// Sessions of `defaults bridge`, while the agent is ended, upgraded and suspended.
+    case bridge
+    /// Programs with the Python package, in the same way.
+    case python
     /// Many sessions of one agent over the same directories, ended by SIGTERM, SIGKILL, upgrades and a full disk.
     ///
     /// Neither the files nor the figures of a start may grow with the number of sessions.
@@ -40,5 +44,5 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     var mayTear: Bool { self == .killed }
 
     /// Whether one agent runs for the whole soak, beside a foreign writer.
-    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting, .life].contains(self) }
+    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting, .bridge, .python, .life].contains(self) }
 }

@@ -1,4 +1,4 @@
-"""A real agent for tests, on a temporary directory, and a pytest fixture of it.
+"""A real agent for tests, on a temporary directory. With pytest, the fixture `defaults_agent` is simpler.
 
 The programs are those in the directory that `DEFAULTSD_PROGRAMS` names, or else on `PATH`.
 """
@@ -10,11 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from .defaults import Defaults
 
@@ -105,20 +101,3 @@ def program(name: str) -> str:
     if found is None:
         raise FileNotFoundError(f"There is no {name}. Install defaultsd, or set DEFAULTSD_PROGRAMS to its directory.")
     return found
-
-
-@pytest.fixture
-def defaults_agent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
-    """A running agent with an empty directory, which the code under test finds by its environment."""
-    # The path of a socket may have only 103 bytes, so pytest's own temporary directory would be too long.
-    with tempfile.TemporaryDirectory(prefix="defaultsd-", ignore_cleanup_errors=True) as directory:
-        agent = Agent(directory)
-        for name in [name for name in os.environ if name.startswith("DEFAULTS") and name != "DEFAULTSD_PROGRAMS"]:
-            monkeypatch.delenv(name)
-        for name, value in agent.environment.items():
-            monkeypatch.setenv(name, value)
-        try:
-            agent.start()
-            yield agent
-        finally:
-            agent.close()
