@@ -101,9 +101,9 @@ struct DiskTree: Hashable {
     /// Writes the tree into an empty directory.
     ///
     /// - Parameter root: The directory.
-    /// - Returns: The former times of the files.
+    /// - Returns: The former status of the files.
     /// - Throws: The failure of the system call.
-    func write(to root: String) throws -> [explorer_times] {
+    func write(to root: String) throws -> [explorer_restored] {
         var written: [UInt64: String] = [:]
         for (path, number) in names.sorted(by: { $0.key < $1.key }) {
             guard let inode = inodes[number] else { continue }
@@ -128,7 +128,7 @@ struct DiskTree: Hashable {
         return try names.compactMap { path, number in
             guard let inode = inodes[number], inode.kind == .file else { return nil }
             let status = try RawFile.status(root + path)
-            return explorer_times(
+            return explorer_restored(
                 inode: UInt64(status.st_ino), restored: Self.nanoseconds(status.st_ctim), former: inode.number,
                 born: inode.born, modified: inode.modified, changed: inode.changed)
         }

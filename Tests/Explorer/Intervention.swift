@@ -29,15 +29,15 @@ final class Intervention {
     private let root: String
     /// A file that takes the place of the system's boot ID.
     let bootPath: String
-    /// A file with the times of files that were restored.
-    let timesPath: String
+    /// A file with the former status of files that were restored.
+    let restoredPath: String
 
     /// Creates a counter whose files are in one directory, for a program whose files are in another.
     init(in directory: String, root: String) throws {
         pagePath = directory + "/page"
         recordPath = directory + "/records"
         bootPath = directory + "/boot"
-        timesPath = directory + "/times"
+        restoredPath = directory + "/restored"
         self.root = root
         guard let page = explorer_map(pagePath) else { throw TestSystemError("map \(pagePath)") }
         self.page = page
@@ -52,7 +52,7 @@ final class Intervention {
                 "LD_PRELOAD=\(Self.library)", "EXPLORER_PAGE=\(pagePath)", "EXPLORER_ROOT=\(root)",
             ] + (records ? ["EXPLORER_RECORD=\(recordPath)"] : [])
             + (RawFile.exists(bootPath) ? ["EXPLORER_BOOT=\(bootPath)"] : [])
-            + (RawFile.exists(timesPath) ? ["EXPLORER_TIMES=\(timesPath)"] : [])
+            + (RawFile.exists(restoredPath) ? ["EXPLORER_RESTORED=\(restoredPath)"] : [])
         return ["/usr/bin/env"] + variables
     }
 

@@ -36,8 +36,8 @@ struct RecordedDisk {
     func fail(at point: Int, _ rest: DiskStates.Rest) throws {
         trial.failPower(at: point == 0 ? 0 : records[point - 1].end, before: ledger)
         for name in namesOfFiles(in: trial.place.root) { removeTree(trial.place.root + "/" + name) }
-        let times = try states.tree(at: point, rest).write(to: trial.place.root)
-        try times.withUnsafeBytes { try RawFile.write(Array($0), to: trial.intervention.timesPath) }
+        let files = try states.tree(at: point, rest).write(to: trial.place.root)
+        try files.withUnsafeBytes { try RawFile.write(Array($0), to: trial.intervention.restoredPath) }
         try RawFile.write("22222222-2222-4222-8222-222222222222\n", to: trial.intervention.bootPath)
     }
 

@@ -76,7 +76,7 @@ struct explorer_record {
 enum { explorer_before = INT32_MIN };
 
 /// The status that a file had before a power failure, which `fstat` and its kind report.
-struct explorer_times {
+struct explorer_restored {
     /// The file's inode and the time of its last change, when it was restored.
     uint64_t inode;
     int64_t restored;

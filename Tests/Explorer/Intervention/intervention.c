@@ -2,7 +2,7 @@
 // inotify, and intervenes at one of them: it stops or kills the process before the call, or makes the call fail. It
 // also records all of these calls, with what they write. EXPLORER_PAGE names the shared page, EXPLORER_ROOT the root,
 // EXPLORER_RECORD the file for the records, EXPLORER_BOOT a file that takes the place of the system's boot ID, and
-// EXPLORER_TIMES a file with the times of files that were restored.
+// EXPLORER_RESTORED a file with the former status of files that were restored.
 
 #define _GNU_SOURCE
 #include "explorer.h"
@@ -41,8 +41,8 @@ static char *opened[DESCRIPTORS];
     if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
     next; })
 
-static struct explorer_times times[256];
-static size_t count_of_times;
+static struct explorer_restored restored[256];
+static size_t count_of_restored;
 
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("EXPLORER_PAGE"), *record = getenv("EXPLORER_RECORD");
@@ -51,10 +51,10 @@ __attribute__((constructor)) static void begin(void) {
     if (!path || !root) return;
     root_size = strlen(root);
     page = explorer_map(path);
-    const char *former = getenv("EXPLORER_TIMES");
+    const char *former = getenv("EXPLORER_RESTORED");
     int list = former ? NEXT(open)(former, O_RDONLY | O_CLOEXEC) : -1;
     if (list >= 0) {
-        count_of_times = NEXT(read)(list, times, sizeof(times)) / sizeof(times[0]);
+        count_of_restored = NEXT(read)(list, restored, sizeof(restored)) / sizeof(restored[0]);
         NEXT(close)(list);
     }
     if (record) {
@@ -283,15 +283,15 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
 static const uint64_t new_inode = 1ULL << 40;
 
 // Returns what is known of a restored file; NULL if it isn't one.
-static const struct explorer_times *restored(uint64_t inode) {
-    for (size_t i = 0; i < count_of_times; i++) if (times[i].inode == inode) return &times[i];
+static const struct explorer_restored *find_restored(uint64_t inode) {
+    for (size_t i = 0; i < count_of_restored; i++) if (restored[i].inode == inode) return &restored[i];
     return NULL;
 }
 
 // Returns the result of a call for a file's status, in which it changes what is otherwise after the restoration.
 static int as_before(int result, struct stat *status) {
-    if (result != 0 || count_of_times == 0) return result;
-    const struct explorer_times *file = restored(status->st_ino);
+    if (result != 0 || count_of_restored == 0) return result;
+    const struct explorer_restored *file = find_restored(status->st_ino);
     status->st_ino = file ? file->former : status->st_ino | new_inode;
     if (!file || file->restored != nanoseconds(status->st_ctim)) return result;
     status->st_mtim = (struct timespec){file->modified / 1000000000, file->modified % 1000000000};
@@ -300,7 +300,7 @@ static int as_before(int result, struct stat *status) {
 }
 
 static int as_born(int result, struct statx *status) {
-    const struct explorer_times *file = result == 0 ? restored(status->stx_ino) : NULL;
+    const struct explorer_restored *file = result == 0 ? find_restored(status->stx_ino) : NULL;
     if (file) {
         status->stx_btime.tv_sec = file->born / 1000000000;
         status->stx_btime.tv_nsec = file->born % 1000000000;
