@@ -238,16 +238,21 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - values: The keys that the edit sets or removes.
     ///   - time: The time of the edit.
+    ///   - writer: The writer of the edit.
     ///   - former: The values that the keys had before the edit; `nil` if they are unknown.
     ///   - format: The file's format.
     /// - Returns: The keys that must still be set or removed.
     package func notOverruled(
-        _ values: Difference, setAt time: Timestamp, replacing former: FormerValues?,
+        _ values: Difference, setAt time: Timestamp, by writer: Writer, replacing former: FormerValues?,
         readFrom format: PropertyListFormat
     ) -> Difference {
         let base = base
         return values.filter { key, _ in
-            if let edit = pending[key] { return edit.time <= time }
+            if let edit = pending[key] {
+                // An edit without a time has that of its arrival, so the writer's earlier one may have a later time.
+                let isOwn = edit.writer == writer && former?[key, default: [nil]].contains(edit.value) == true
+                return edit.time <= time || isOwn
+            }
             // The file is newer than the edit, but perhaps only because of other keys. This key is unchanged if the
             // file holds a value that the edit was meant to replace.
             if (keyTimes[key] ?? baseTime) <= time { return true }

@@ -17,7 +17,8 @@ extension StoreState {
         // A conditional edit counts as made when its condition is checked, however long it was in transit.
         let time = request.expecting == nil ? min(request.time, now) : now
         if let former = request.replacing {
-            values = state.merge.notOverruled(values, setAt: time, replacing: former, readFrom: state.format)
+            values = state.merge.notOverruled(
+                values, setAt: time, by: request.writer, replacing: former, readFrom: state.format)
         }
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         let isNew = domains[request.domain] == nil
@@ -99,7 +100,7 @@ extension StoreState {
             request.time.nanoseconds < now.nanoseconds - Self.lateness, !appliedEdits.holds(identity)
         else { return false }
         let standing = state.merge.notOverruled(
-            request.values, setAt: request.time, replacing: nil, readFrom: state.format)
+            request.values, setAt: request.time, by: request.writer, replacing: nil, readFrom: state.format)
         return standing.count < request.values.count
     }
 

@@ -65,6 +65,21 @@ struct RepeatedEditTests {
         }
     }
 
+    @Test("A repeated edit isn't overruled by its own session's earlier edit, which arrived after it was made")
+    func ownEditBefore() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let made = Timestamp.now()
+            store.edit(edit(fixture, 1, ["a": 1], at: Timestamp(nanoseconds: made.nanoseconds + 1)))
+            store.edit(edit(fixture, 2, ["a": 2], at: made, replacing: ["a": 1]))
+            #expect(fixture.values(store) == ["a": 2])
+            let other = AppIdentity(pid: 1, executable: "/other")
+            store.edit(EditRequest(domain: fixture.domain, values: ["a": 1], writer: .app(other)))
+            store.edit(edit(fixture, 3, ["a": 3], at: made, replacing: ["a": 1]))
+            #expect(fixture.values(store) == ["a": 1], "Another program has set the same value since.")
+        }
+    }
+
     /// The file's values after the edit `a: 1 → 2`, and the expected values.
     static let outcomes: [(file: DomainValues, inForce: DomainValues)] = [
         (["a": 1, "b": 9], ["a": 2, "b": 9]), (["a": 3], ["a": 3]), (["b": 9], ["b": 9]), (["a": 2], ["a": 2]),
