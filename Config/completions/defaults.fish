@@ -158,7 +158,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "d
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'doctor' -d 'Find what keeps changes from taking effect at once.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'sync' -d 'Wait until earlier changes are on disk and delivered.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'socket' -d 'Print the path of the agent\'s socket.'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'bridge' -d 'Speak with the agent in lines of JSON.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'bridge' -d 'Talk to the agent in lines of JSON.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET or the default path.' -rF

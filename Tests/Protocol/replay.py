@@ -172,11 +172,15 @@ class Transcript:
             self.make(self.steps[position])
             position += 1
         for name, connection in self.connections.items():
-            connection.socket.settimeout(0)
+            # What the agent has sent before the answer to this would arrive before it.
+            last = {"type": "domains", "request": 1_000_000}
             try:
-                raise Mismatch(f"{name}: The agent has sent more: {connection.receive()}")
-            except (BlockingIOError, EOFError):
-                pass
+                connection.send(last)
+                message = connection.receive()
+            except (BrokenPipeError, ConnectionResetError, EOFError):
+                continue
+            if message["request"] not in (last["request"], 0):
+                raise Mismatch(f"{name}: The agent has sent more: {message}")
 
     def make(self, step: str) -> None:
         """Make a step other than receiving a message."""

@@ -164,6 +164,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options = parser.parse_args()
     record, chance, ends, done = Record(), random.Random(options.seed), dict[str, int](), list[int]()
+    threading.excepthook = lambda failed: record.errors.append(f"A thread failed: {failed.exc_value!r}")
     with tempfile.TemporaryDirectory(prefix="defaultsd-", ignore_cleanup_errors=True) as directory:
         agent = Agent(Path(directory))
         agent.start()
@@ -189,6 +190,12 @@ def main() -> int:
             while time.monotonic() < end:
                 time.sleep(chance.uniform(0, 0.6))
                 disturb(agent, chance, ends)
+            # Edits go on after the last of the disturbances.
+            made = sum(record.made.values())
+            while sum(record.made.values()) == made and not record.errors and time.monotonic() < end + 30:
+                time.sleep(0.01)
+            if sum(record.made.values()) == made:
+                record.errors.append("No edit was made after the last disturbance.")
             record.enough.set()
             # The editors end first, and then the followers.
             for thread in threads[len(followers) :] + threads[: len(followers)]:
@@ -207,7 +214,8 @@ def main() -> int:
 def report(agent: Agent, record: Record, counted: int, ends: dict[str, int]) -> dict[str, Any]:
     lost = foreign = doubled = disordered = 0
     findings = list(record.errors)
-    for stream, received in record.received.items():
+    for stream in [DOMAIN, FOREIGN, "pieces", "asyncio"]:
+        received = record.received.get(stream, {})
         for key, count_made in record.made.items():
             if (key == "Foreign") != (stream == FOREIGN):
                 continue

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -17,7 +20,8 @@ from conftest import DOMAIN, changes, eventually, item
 
 from defaultsd import AgentUnavailableError, Defaults, DefaultsError
 from defaultsd.channel import Channel
-from defaultsd.connection import Connection, Message, Patience, Steps
+from defaultsd.connection import Connection, Message, Timeouts, Steps
+from defaultsd.plist import encode
 from defaultsd.testing import Agent
 
 
@@ -174,9 +178,9 @@ def test_an_edit_that_arrives_late_is_made(
     answers = []
     original = Connection.answer
 
-    def record(self: Connection, number: int, patience: Patience) -> Steps[Message]:
+    def record(self: Connection, number: int, timeouts: Timeouts) -> Steps[Message]:
         try:
-            return (yield from original(self, number, patience))
+            return (yield from original(self, number, timeouts))
         except DefaultsError as error:
             answers.append(error.code)
             raise
@@ -235,14 +239,14 @@ def test_a_lost_log_makes_an_update_uncertain(
     assert connection is not None
     original = connection.answer
 
-    def lose(number: int, patience: Patience) -> Steps[Message]:
+    def lose(number: int, timeouts: Timeouts) -> Steps[Message]:
         defaults_agent.kill()
         # The log of a directory that isn't the default one is beside the socket.
         for path in defaults_agent.runtime.rglob("*"):
             if path.is_file():
                 path.unlink()
         defaults_agent.start()
-        return (yield from original(number, patience))
+        return (yield from original(number, timeouts))
 
     monkeypatch.setattr(connection, "answer", lose)
     with pytest.raises(AgentUnavailableError, match="may have been made"):
@@ -304,6 +308,49 @@ def test_a_program_that_is_no_agent_is_ignored(no_agent: Path) -> None:
         start = time.monotonic()
         assert defaults.read("Volume", 5) == 5
         assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\xff\xff\xff\xff", b"\0\0\0\4none", struct.pack(">I", len(body := encode([1]))) + body,
+        struct.pack(">I", len(body := encode({"type": "welcome", "request": 1}))) + body,
+    ],
+)  # fmt: skip
+def test_a_program_that_answers_otherwise_than_an_agent_is_ignored(no_agent: Path, answer: bytes) -> None:
+    defaults = Defaults(DOMAIN)
+    path = Path(defaults._location.socket)
+    path.parent.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve() -> None:
+            with listener.accept()[0] as client:
+                client.recv(4096)
+                client.sendall(answer)
+                client.recv(4096)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert defaults.read("Volume", 5) == 5
+        thread.join()
+
+
+def test_many_locations_leave_few_descriptors_open(tmp_path: Path) -> None:
+    def count() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    for number in range(12):
+        with tempfile.TemporaryDirectory(prefix="defaultsd-", ignore_cleanup_errors=True) as directory:
+            agent = Agent(directory)
+            agent.start()
+            agent.defaults(DOMAIN).set("a", number)
+            agent.close()
+    gc.collect()
+    # Two connections for each of the eight locations that are kept.
+    assert count() - before <= 16
 
 
 def test_a_stream_follows_through_an_upgrade(defaults_agent: Agent, defaults: Defaults) -> None:

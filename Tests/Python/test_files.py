@@ -83,6 +83,8 @@ def test_files_are_used_if_no_agent_is_wanted(no_agent: Path, monkeypatch: pytes
         (b"", "isn't a property list"),
         (b"bplist00garbage", "isn't a property list"),
         (plistlib.dumps([1]), "no dictionary"),
+        (b"<plist><dict><key>a</key><date>soon</date></dict></plist>", "isn't"),
+        (b'<?xml version="1.0" encoding="none"?><plist><dict/></plist>', "isn't"),
         (b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><plist><string>&a;</string></plist>', "isn't"),
     ],
 )

@@ -105,6 +105,10 @@ def test_the_settings_may_name_another_directory(place: Place) -> None:
         Location.find(None, place.usual)
     path.write_text("<plist><dict><key>LogLevel</key>")
     assert Location.find(None, place.usual).directory == str(place.root / "home/.config")
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DefaultsError, match="regular file.*may name the preferences directory"):
+        Location.find(None, place.usual)
 
 
 def test_an_agent_with_another_runtime_directory_is_found_by_its_lock(defaults_agent: Agent, tmp_path: Path) -> None:

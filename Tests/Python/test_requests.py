@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import plistlib
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_explain_agrees_with_the_command(
             layers = one.explain(key)
             shown = defaults_agent.run(*arguments, "explain", "--json", DOMAIN, key, check=False)
             expected = json.loads(shown)["layers"] if shown else []
-            assert [(layer.name, layer.place.domain, layer.place.host, layer.file, layer.wins, layer.value)
+            assert [(layer.name, layer.domain.name, layer.domain.host, layer.file, layer.wins, layer.value)
                     for layer in layers] == [
                 (layer["layer"], layer["domain"], layer["host"], layer["file"], layer["wins"], layer["value"])
                 for layer in expected
@@ -141,6 +142,17 @@ def test_an_undo_gives_keys_their_former_values(defaults_agent: Agent, defaults:
     # The command knows what was undone.
     defaults_agent.run("redo", DOMAIN)
     assert defaults.dictionary() == {"a": 2, "b": 3, "c": 2}
+
+
+def test_an_undo_takes_equal_values_of_other_types_for_others(defaults: Defaults) -> None:
+    defaults.set("a", 0)
+    defaults.set("a", 1)
+    change = next(defaults.history())
+    assert isinstance(change, Change)
+    defaults.set("a", True)
+    assert defaults.undo(change) == [] and defaults["a"] is True
+    defaults.set("b", math.nan)
+    assert [one.key for one in defaults.undo()] == ["b"] and "b" not in defaults
 
 
 def test_undoing_without_a_change_takes_back_the_newest(defaults: Defaults) -> None:

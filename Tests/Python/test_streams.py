@@ -36,7 +36,7 @@ def test_a_stream_begins_with_the_statement_with(defaults: Defaults) -> None:
         defaults.set("Volume", 1)
         event = item(stream)
         assert isinstance(event, Change)
-        assert event.place.domain == DOMAIN and event.source.kind == "app" and event.source.pid == os.getpid()
+        assert event.domain.name == DOMAIN and event.source.kind == "app" and event.source.pid == os.getpid()
         assert (event.changes[0].key, event.changes[0].old, event.changes[0].new) == ("Volume", None, 1)
         assert stream.cursor == event.cursor != cursor
         assert stream.wait(0) is None
@@ -231,6 +231,35 @@ def test_another_thread_ends_a_stream(defaults: Defaults) -> None:
         stream.close()
         reader.join(20)
         assert not reader.is_alive()
+
+
+def test_closing_never_disturbs_the_reader(defaults: Defaults) -> None:
+    failed: list[BaseException] = []
+
+    def read(stream: Stream[Event]) -> None:
+        try:
+            list(stream)
+        except BaseException as error:
+            failed.append(error)
+
+    for _ in range(300):
+        stream = defaults.changes()
+        reader = threading.Thread(target=read, args=(stream,))
+        reader.start()
+        stream.close()
+        stream.close()
+        reader.join(20)
+    assert failed == []
+
+
+def test_with_loses_no_item_of_a_stream_that_has_begun(defaults: Defaults) -> None:
+    with defaults.changes() as stream:
+        for number in range(3):
+            defaults.set("Count", number)
+        item(stream)
+        with stream:
+            event = item(stream)
+            assert isinstance(event, Change) and event.changes[0].new == 1
 
 
 def test_a_stream_ends_while_it_waits_for_an_agent(defaults_agent: Agent, defaults: Defaults) -> None:

@@ -254,6 +254,16 @@ def test_the_codec_refuses_damaged_data() -> None:
             pass
 
 
+def test_the_codec_refuses_values_that_are_shared_too_often() -> None:
+    # Each of 30 arrays has the next one twice.
+    objects = [b"\xa2" + bytes([level + 1, level + 1]) for level in range(30)] + [b"\x10\x01"]
+    offsets = bytes(8 + 3 * level for level in range(31))
+    data = b"bplist00" + b"".join(objects)
+    data += offsets + struct.pack(">6xBBQQQ", 1, 1, 31, 0, len(data))
+    with pytest.raises(ValueError, match="16 values per byte"):
+        decode(data)
+
+
 @pytest.mark.parametrize(
     ("type", "value", "expected"),
     [

@@ -4,7 +4,7 @@ import Glibc
 import Linux
 import PropertyList
 
-/// A run of `bridge`, which passes requests and messages on until its input ends.
+/// A run of `bridge`, which relays requests and messages until its input ends.
 struct BridgeSession {
     private var search: AgentSearch
     private var requests = BridgedRequests()
@@ -28,7 +28,7 @@ struct BridgeSession {
     /// Serves the client until the input has ended and everything is answered.
     mutating func run() throws {
         var isAgain = false
-        while let agent = try search.connect(again: isAgain) {
+        while let agent = try search.connect(again: isAgain, needingReader: true) {
             do throws(DefaultsError) {
                 try begin(agent)
                 return try serve(agent)
@@ -43,7 +43,9 @@ struct BridgeSession {
     /// Announces the agent, and asks it for what the former one hasn't answered.
     private mutating func begin(_ agent: AgentConnection) throws(DefaultsError) {
         write(agent.welcome.fields.merging(["type": "welcome"]) { $1 })
-        for var message in requests.resume() {
+        let (messages, answers) = requests.resume(in: agent.welcome.cursor.epoch)
+        answers.forEach { write($0) }
+        for var message in messages {
             do throws(DefaultsError) { try agent.socket.send(message) } catch {
                 // The replaced values are optional, and may be what makes an edit too large.
                 guard error.code == .invalidValue, message.removeValue(forKey: "replacing") != nil else { throw error }
@@ -55,9 +57,9 @@ struct BridgeSession {
     private mutating func serve(_ agent: AgentConnection) throws(DefaultsError) {
         while !hasEnded || !requests.isAnswered || !output.isEmpty {
             let hasRoom = output.count < Self.outputLimit
-            // A client that only writes must not make this process grow.
+            // Neither a client that only writes nor an agent that doesn't read must make this process grow.
             let takesInput =
-                hasRoom || output.count < 4 * Self.outputLimit && agent.socket.awaited.events & Int16(POLLOUT) == 0
+                output.count < 4 * Self.outputLimit && agent.socket.awaited.events & Int16(POLLOUT) == 0
             // `poll` ignores a descriptor of -1. For the output, its closing is always reported.
             var polls = [
                 pollfd(fd: hasEnded || !takesInput ? -1 : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
@@ -65,34 +67,39 @@ struct BridgeSession {
                 agent.socket.awaited,
             ]
             if !hasRoom { polls[2].events &= ~Int16(POLLIN) }
-            guard poll(&polls, 3, -1) >= 0 || errno == EINTR else { return }
+            if poll(&polls, 3, -1) < 0, errno != EINTR {
+                throw DefaultsError(.unreadable, errno: errno, "The agent and the client can't be waited for")
+            }
             if polls[1].isClosed { return }
             if polls[1].revents != 0 { writePiece() }
             if polls[2].revents & Int16(POLLOUT) != 0 { try agent.socket.flush() }
             if polls[2].revents & ~Int16(POLLOUT) != 0 { try receive(agent) }
-            if polls[0].revents != 0 { readInput(agent) }
+            if polls[0].revents != 0 { try readInput(agent) }
         }
     }
 
-    /// Passes on what has arrived from the agent.
+    /// Relays what has arrived from the agent.
     private mutating func receive(_ agent: AgentConnection) throws(DefaultsError) {
         var loss: DefaultsError?
         do throws(DefaultsError) { _ = try agent.socket.receive() } catch { loss = error }
         while let message = try agent.socket.nextFields() {
-            for answer in try requests.take(message.values) { write(answer) }
+            for answer in try requests.handle(message.values) { write(answer) }
         }
         if let loss { throw loss }
     }
 
     /// Reads a part of the input, and makes the requests in it.
-    private mutating func readInput(_ agent: AgentConnection) {
+    private mutating func readInput(_ agent: AgentConnection) throws(DefaultsError) {
         var count = 0
         let new = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
             count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
             filled = max(0, count)
         }
-        if count < 0, errno == EINTR || errno == EAGAIN { return }
-        hasEnded = count <= 0
+        if count < 0 {
+            if errno == EINTR || errno == EAGAIN { return }
+            throw DefaultsError(.unreadable, errno: errno, "The requests can't be read from standard input")
+        }
+        hasEnded = count == 0
         var rest = new[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             if !skipsLine {
@@ -143,12 +150,23 @@ struct BridgeSession {
     // MARK: Output
 
     private mutating func write(_ message: DomainValues) {
-        let entries = message.sorted { $0.key < $1.key }.map { key, value in
-            // Numbers of the protocol are exact enough as doubles; those of preferences must be exact.
-            if case .integer(let number) = value { return (key, "\(number)") }
-            return (key, JSONText.forDoubles(value))
+        output += (Self.text(of: .dictionary(message)) + "\n").utf8
+    }
+
+    /// The entries of messages with values of preferences, which must be exact for a client that holds numbers as
+    /// doubles; the protocol's own numbers, such as times, are exact enough.
+    private static let exactEntries: Set = ["values", "old", "new", "value"]
+
+    private static func text(of part: PropertyListValue) -> String {
+        switch part {
+        case .dictionary(let entries):
+            JSONText.object(
+                entries.sorted { $0.key < $1.key }.map { key, value in
+                    (key, exactEntries.contains(key) ? JSONText.forDoubles(value) : text(of: value))
+                })
+        case .array(let elements): "[" + elements.map { text(of: $0) }.joined(separator: ",") + "]"
+        default: JSONText.of(part)
         }
-        output += (JSONText.object(entries) + "\n").utf8
     }
 
     /// Writes as much as the output certainly takes.

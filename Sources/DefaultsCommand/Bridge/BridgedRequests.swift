@@ -12,20 +12,36 @@ struct BridgedRequests {
         var fields: DomainValues
         /// The time of an edit, with which it is sent again.
         let time: Timestamp
+        /// The log of the agent to which an edit was sent first.
+        let epoch: Epoch?
+
+        /// Whether the request is an edit that the agent with another log can't recognize.
+        func isUnknown(in log: Epoch) -> Bool { fields["type"] == "edit" && epoch != log && fields["replacing"] == nil }
     }
 
     private struct Stream {
         var request: DomainValues
+        /// The domains that the client wants.
+        var filter: SubscriptionFilter
         /// Whether the client knows that the stream has begun.
         var hasBegun = false
         /// The names that were added, whose values haven't all arrived.
-        var arriving: [PropertyListValue] = []
+        var arriving: [DomainName] = []
+
+        init(_ request: DomainValues) throws(DefaultsError) {
+            self.request = request
+            filter = SubscriptionFilter(domains: try Fields(request).strings("domains").map { GlobPattern($0) })
+        }
     }
 
     private var pending: [UInt64: Pending] = [:]
     private var streams: [UInt64: Stream] = [:]
     /// The edits whose former values were asked for, by the number of that request.
     private var readings: [UInt64: UInt64] = [:]
+    /// The subscriptions that the bridge itself widens, by the number of that request.
+    private var widenings: [UInt64: UInt64] = [:]
+    /// The log of the agent to which requests are sent.
+    private var epoch: Epoch?
     private var count = 0
     private var edits: Int64 = 0
     /// The number of the last request that the bridge itself has made.
@@ -59,8 +75,9 @@ struct BridgedRequests {
         switch try fields.string("type") {
         case "hello", "handOver":
             throw DefaultsError(.agentRefused, "The bridge connects by itself, so it takes no such request.")
-        case "subscribe": streams[number] = Stream(request: request)
-        case "edit" where request["edit"] == nil:
+        case "subscribe": streams[number] = try Stream(request)
+        case "edit" where request["session"] == nil:
+            guard request["edit"] == nil else { throw Fields.wrong("edit", not: "left out without \"session\"") }
             edits += 1
             (request["session"], request["edit"]) = (.number(session), .integer(edits))
             // The values are needed if the edit must be sent again.
@@ -68,7 +85,7 @@ struct BridgedRequests {
         default: break
         }
         count += 1
-        pending[number] = Pending(position: count, fields: request, time: now)
+        pending[number] = Pending(position: count, fields: request, time: now, epoch: epoch)
         return messages + [request]
     }
 
@@ -93,35 +110,43 @@ struct BridgedRequests {
         return reading
     }
 
-    /// Takes a message from the agent.
+    /// Handles a message from the agent.
     ///
     /// - Parameter message: The message's entries.
     /// - Returns: The messages for the client.
     /// - Throws: If the message isn't one.
-    mutating func take(_ message: DomainValues) throws(DefaultsError) -> [DomainValues] {
+    mutating func handle(_ message: DomainValues) throws(DefaultsError) -> [DomainValues] {
         let fields = Fields(message)
         let (number, type) = (try fields.unsigned("request"), try fields.string("type"))
         if number == 0 {
             // The agent closes the connection, so it would refuse everything again.
-            let all = pending.keys.sorted()
+            let all = pending.sorted { $0.key < $1.key }
             pending = [:]
             streams = streams.filter(\.value.hasBegun)
-            return all.isEmpty ? [message] : all.map { message.merging(["request": .number($0)]) { $1 } }
+            return all.isEmpty
+                ? [message]
+                : all.map { number, request in
+                    request.fields["type"] == "edit"
+                        ? Self.unknownOutcome(of: number) : message.merging(["request": .number(number)]) { $1 }
+                }
         }
         if number >= Self.firstOwnNumber {
             if let edit = readings.removeValue(forKey: number), type == "values" {
                 pending[edit]?.fields["replacing"] = message["values"]
             }
-            return []
+            // A subscription that lacks names must not go on as if it had them.
+            guard let subscription = widenings.removeValue(forKey: number), type == "failure" else { return [] }
+            streams[subscription] = nil
+            return [message.merging(["request": .number(subscription)]) { $1 }]
         }
         guard let request = pending.removeValue(forKey: number)?.fields else {
             // The client knows that a subscription that goes on has begun.
             if type == "subscribed" { return [] }
-            take(type, fields, of: number)
+            handleEvent(type, fields, of: number)
             return [message]
         }
         if type != "failure" {
-            takeAnswer(type, fields, to: request, numbered: number)
+            handleAnswer(type, fields, to: request, numbered: number)
         } else if request["type"] == "subscribe" {
             streams[number] = nil
         }
@@ -129,20 +154,20 @@ struct BridgedRequests {
     }
 
     /// Takes an event, or the failure of a subscription to go on.
-    private mutating func take(_ event: String, _ fields: Fields, of number: UInt64) {
+    private mutating func handleEvent(_ event: String, _ fields: Fields, of number: UInt64) {
         if let cursor = fields.values["cursor"] { streams[number]?.request["from"] = cursor }
         if event == "bookmark", let names = streams[number]?.arriving {
-            addNames(names, to: number)
+            streams[number]?.filter.insert(names)
             streams[number]?.arriving = []
         }
         if event == "ended" || event == "failure" { streams[number] = nil }
     }
 
-    private mutating func takeAnswer(
+    private mutating func handleAnswer(
         _ type: String, _ fields: Fields, to request: DomainValues, numbered number: UInt64
     ) {
         let subscription = (try? Fields(request).unsigned("subscription")) ?? 0
-        let names = (try? Fields(request).array("domains")) ?? []
+        let names = ((try? Fields(request).strings("domains")) ?? []).compactMap { try? DomainName($0) }
         switch type {
         case "subscribed":
             streams[number]?.hasBegun = true
@@ -151,36 +176,44 @@ struct BridgedRequests {
         case "widened": streams[subscription]?.arriving += names
         case "narrowed":
             streams[subscription]?.arriving.removeAll { names.contains($0) }
-            let left = (try? Fields(streams[subscription]?.request ?? [:]).array("domains")) ?? []
-            streams[subscription]?.request["domains"] = .array(left.filter { !names.contains($0) })
+            streams[subscription]?.filter.remove(names)
         default: break
         }
     }
 
-    private mutating func addNames(_ names: [PropertyListValue], to number: UInt64) {
-        guard let request = streams[number]?.request, !names.isEmpty else { return }
-        let known = (try? Fields(request).array("domains")) ?? []
-        streams[number]?.request["domains"] = .array(known + names.filter { !known.contains($0) })
-    }
-
-    /// Returns the messages to send to the next agent: the streams go on, and what hasn't been answered is asked again.
-    mutating func resume() -> [DomainValues] {
-        readings = [:]
+    /// Begins with the next agent, or the first one.
+    ///
+    /// - Parameter log: The log of the agent.
+    /// - Returns: The messages to send to it, with which streams resume and unanswered requests are sent again; and the
+    ///   answers to edits of which nobody knows whether they were made, since the agent has another log.
+    mutating func resume(in log: Epoch) -> (messages: [DomainValues], answers: [DomainValues]) {
+        (epoch, readings, widenings) = (log, [:], [:])
         var messages: [DomainValues] = []
         for (number, stream) in streams.sorted(by: { $0.key < $1.key }) where stream.hasBegun {
-            messages.append(stream.request)
+            let domains = PropertyListValue.array(stream.filter.domains.map { .string($0.text) })
+            messages.append(stream.request.merging(["domains": domains]) { $1 })
             if stream.arriving.isEmpty { continue }
             last += 1
+            widenings[last] = number
             messages.append([
                 "type": "widen", "request": .number(last), "subscription": .number(number),
-                "domains": .array(stream.arriving),
+                "domains": .array(stream.arriving.map { .string($0.description) }),
             ])
         }
+        let unknown = pending.filter { $1.isUnknown(in: log) }.keys.sorted()
+        for number in unknown { pending[number] = nil }
         for request in pending.values.sorted(by: { $0.position < $1.position }) {
             var fields = request.fields
             if fields["type"] == "edit", fields["time"] == nil { fields["time"] = .integer(request.time.nanoseconds) }
             messages.append(fields)
         }
-        return messages
+        return (messages, unknown.map(Self.unknownOutcome))
+    }
+
+    private static func unknownOutcome(of number: UInt64) -> DomainValues {
+        DefaultsError(
+            .agentUnavailable, "The agent ended before it answered the edit, which may have been made.",
+            remedy: "Read the values before you try again."
+        ).fields.merging(["type": "failure", "request": .number(number)]) { $1 }
     }
 }

@@ -22,9 +22,12 @@ struct AgentSearch {
     /// - Parameters:
     ///   - isAgain: Whether this is a reconnect, which gives a supervisor time to restart the agent.
     ///   - end: The time at which to give up; `nil` for none.
-    /// - Returns: The connection; `nil` if the time is over.
+    ///   - needsReader: Whether to give up if standard output has no reader, so that no agent is started for nobody.
+    /// - Returns: The connection; `nil` after giving up.
     /// - Throws: If the agent that answers can't be used, or no agent answers and none can be started.
-    mutating func connect(again isAgain: Bool, until end: ContinuousClock.Instant? = nil) throws -> AgentConnection? {
+    mutating func connect(
+        again isAgain: Bool, until end: ContinuousClock.Instant? = nil, needingReader needsReader: Bool = false
+    ) throws -> AgentConnection? {
         var start = AgentStart(at: .now, delay: isAgain ? pauseBeforeStart : .zero, hasOwn: child != nil)
         let notifications = try NotifySocket()
         while true {
@@ -51,7 +54,7 @@ struct AgentSearch {
             let left = isAgain ? Self.milliseconds(until: end) : -1
             if left == 0 { return nil }
             switch start.step(at: .now, isPresent: obstacle != nil) {
-            case .start: child = try ChildAgent(directory, address, telling: notifications)
+            case .start: child = try ChildAgent(directory, address, notifying: notifications)
             case .wait: break
             case .giveUp:
                 if let obstacle { throw obstacle }
@@ -61,6 +64,7 @@ struct AgentSearch {
             }
             let pause = Int32(start.nextPause() / .milliseconds(1))
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
+            if needsReader, !StandardOutput.hasReader { return nil }
         }
     }
 

@@ -21,7 +21,7 @@ struct ChildAgent {
     ///
     /// When the agent is ready, it reports that to `notifications`, as it would to systemd.
     init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
+        _ directory: PreferencesDirectory, _ address: AgentAddress, notifying notifications: borrowing NotifySocket
     ) throws(Failure) {
         // Only explicit paths are passed on. The agent finds the default ones itself, and creates them if needed.
         var arguments = ["defaultsd", "--log-level", "warning", "--end-with-parent", "\(getpid())"]

@@ -4,7 +4,7 @@ import ArgumentParser
 struct Bridge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Speak with the agent in lines of JSON.",
+        abstract: "Talk to the agent in lines of JSON.",
         discussion: """
             For programs in any language: each line of standard input is a request to the agent, and each line of \
             standard output is an answer or an event. They are the messages of the protocol, as objects; the \
@@ -14,7 +14,7 @@ struct Bridge: ParsableCommand {
             2^53 is {"$integer": "text"}.
 
             The command greets the agent, starts one if none is running, and finds it again after a restart. Then \
-            subscriptions go on where they were, unanswered requests are sent again, and no edit is made twice. Each \
+            subscriptions resume, unanswered requests are sent again, and no edit is made twice. Each \
             connection to an agent begins with a line of the type "welcome". The command ends when its input has ended \
             and everything is answered.
 

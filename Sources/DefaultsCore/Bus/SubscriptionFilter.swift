@@ -24,16 +24,21 @@ package struct SubscriptionFilter: Hashable, Sendable {
         self.patterns = patterns
     }
 
-    /// The patterns of domain names, including those that match a single name.
-    package var domains: [GlobPattern] { patterns + names.sorted().map { GlobPattern.exactly($0.description) } }
+    /// The patterns of domain names that make an equal filter, including those that match a single name.
+    package var domains: [GlobPattern] {
+        if isOfAllDomains { return [] }
+        let all = patterns + names.sorted().map { GlobPattern.exactly($0.description) }
+        // No patterns would match all names, and no domain has this one.
+        return all.isEmpty ? [GlobPattern("/")] : all
+    }
 
     /// Adds domain names.
-    mutating func insert(_ more: [DomainName]) {
+    package mutating func insert(_ more: [DomainName]) {
         for name in more { names.insert(name) }
     }
 
     /// Removes domain names; names that match a pattern still pass.
-    mutating func remove(_ gone: [DomainName]) {
+    package mutating func remove(_ gone: [DomainName]) {
         for name in gone { names.remove(name) }
     }
 

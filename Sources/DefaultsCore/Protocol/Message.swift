@@ -26,7 +26,7 @@ package enum Message: Sendable {
     case status(DomainValues)
     /// The answer to `handOver`: the agent saves pending edits and exits.
     case handingOver
-    /// The answer to a request that can't be fulfilled; after `protocolViolation`, the connection is closed.
+    /// The answer to a request that can't be fulfilled; under the number 0, the connection is closed.
     case failure(DefaultsError)
     /// An event of a subscription.
     case event(StreamEvent)

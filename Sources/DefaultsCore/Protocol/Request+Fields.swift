@@ -11,7 +11,10 @@ extension NumberedRequest {
     ///
     /// `app` is the sender as identified by the socket, since a client can't choose the writer of its edits.
     package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
-        self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
+        let number = try fields.unsigned("request")
+        // The agent's own messages about a connection have this number.
+        if number == 0 { throw Fields.wrong("request", not: "at least 1") }
+        self.init(number: number, request: try Request(fields, from: app))
     }
 }
 

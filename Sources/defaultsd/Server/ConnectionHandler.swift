@@ -96,7 +96,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                 } catch {
                     // An invalid request is answered with an error. Without a number, or before the greeting, it ends
                     // the connection.
-                    if error.code == .protocolViolation, number == 0 || !hasGreeted { throw error }
+                    if number == 0 || !hasGreeted { throw error }
                     send(.failure(error), to: number)
                 }
             }

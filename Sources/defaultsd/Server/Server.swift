@@ -230,7 +230,7 @@ final class Server: Service, EngineSubscribers {
         guard isPrivate else {
             throw DefaultsError(
                 .agentRefused,
-                "This agent was not started by `defaults tail`, so it does not hand over.",
+                "This agent was not started by `defaults tail` or `defaults bridge`, so it does not hand over.",
                 remedy: "To stop it, send SIGTERM.")
         }
         if let problem = await engine.saveUnlogged() { throw problem }

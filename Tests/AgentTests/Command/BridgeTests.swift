@@ -125,32 +125,79 @@ struct BridgeTests {
         var requests = BridgedRequests(session: 7)
         let time = Timestamp(nanoseconds: 5)
         func add(_ request: DomainValues) throws -> [DomainValues] { try requests.add(request, at: time) }
-        func take(_ message: DomainValues) throws -> [DomainValues] { try requests.take(message) }
+        func handle(_ message: DomainValues) throws -> [DomainValues] { try requests.handle(message) }
+        let log = Epoch(value: 1)
+        #expect(requests.resume(in: log).messages.isEmpty)
         _ = try add(["request": 1, "type": "subscribe", "from": "now", "mode": "latest", "domains": ["a"]])
-        _ = try take(["request": 1, "type": "subscribed", "cursor": "e:1"])
+        _ = try handle(["request": 1, "type": "subscribed", "cursor": "e:1"])
         _ = try add(["request": 2, "type": "widen", "subscription": 1, "domains": ["b"]])
-        _ = try take(["request": 2, "type": "widened", "cursor": "e:1"])
-        _ = try take(["request": 1, "type": "bookmark", "cursor": "e:2"])
+        _ = try handle(["request": 2, "type": "widened", "cursor": "e:1"])
+        _ = try handle(["request": 1, "type": "bookmark", "cursor": "e:2"])
         _ = try add(["request": 3, "type": "widen", "subscription": 1, "domains": ["c"]])
-        _ = try take(["request": 3, "type": "widened", "cursor": "e:2"])
+        _ = try handle(["request": 3, "type": "widened", "cursor": "e:2"])
         let sent = try add(["request": 4, "type": "edit", "domain": "a", "set": ["k": 1], "remove": ["l"]])
         let reading = try #require(sent.first)
         #expect(reading["type"] == "read" && reading["keys"] == ["k", "l"] && sent.count == 2)
         #expect(sent.last?["session"] == 7 && sent.last?["edit"] == 1 && sent.last?["time"] == nil)
         let answer: DomainValues = ["request": try #require(reading["request"]), "type": "values", "values": ["k": 0]]
-        #expect(try take(answer).isEmpty)
+        #expect(try handle(answer).isEmpty)
         _ = try add(["request": 5, "type": "status"])
 
-        let again = requests.resume()
+        let (again, answers) = requests.resume(in: log)
+        #expect(answers.isEmpty)
         #expect(again.map { $0["type"] } == ["subscribe", "widen", "edit", "status"])
         #expect(again[0]["from"] == "e:2" && again[0]["domains"] == ["a", "b"] && again[1]["domains"] == ["c"])
         #expect(again[2]["replacing"] == ["k": 0] && again[2]["time"] == 5 && again[2]["edit"] == 1)
         // The client has these answers already.
-        #expect(try take(["request": 1, "type": "subscribed", "cursor": "e:2"]).isEmpty)
-        #expect(try take(["request": try #require(again[1]["request"]), "type": "widened", "cursor": "e:2"]).isEmpty)
-        #expect(try take(["request": 4, "type": "edited", "cursor": "e:3"]).count == 1)
+        #expect(try handle(["request": 1, "type": "subscribed", "cursor": "e:2"]).isEmpty)
+        #expect(try handle(["request": try #require(again[1]["request"]), "type": "widened", "cursor": "e:2"]).isEmpty)
+        #expect(try handle(["request": 4, "type": "edited", "cursor": "e:3"]).count == 1)
         #expect(!requests.isAnswered)
-        #expect(try take(["request": 5, "type": "status", "status": [:]]).count == 1 && requests.isAnswered)
+        #expect(try handle(["request": 5, "type": "status", "status": [:]]).count == 1 && requests.isAnswered)
+    }
+
+    @Test("A stream goes on with the domains that it had: all, none, or names and patterns with wildcards")
+    func domainsOfStream() throws {
+        func domains(_ first: [PropertyListValue]?, narrowed: [PropertyListValue], widened: [PropertyListValue]) throws
+            -> PropertyListValue?
+        {
+            var requests = BridgedRequests()
+            var request: DomainValues = ["request": 1, "type": "subscribe", "from": "now", "mode": "latest"]
+            request["domains"] = first.map { .array($0) }
+            _ = try requests.add(request, at: .now())
+            _ = try requests.handle(["request": 1, "type": "subscribed", "cursor": "e:1"])
+            let changes: [(String, String, [PropertyListValue])] = [
+                ("narrow", "narrowed", narrowed), ("widen", "widened", widened),
+            ]
+            for (number, (type, answer, names)) in changes.enumerated() {
+                let number = PropertyListValue.integer(Int64(number + 2))
+                _ = try requests.add(
+                    ["request": number, "type": .string(type), "subscription": 1, "domains": .array(names)], at: .now())
+                _ = try requests.handle(["request": number, "type": .string(answer), "cursor": "e:1"])
+            }
+            _ = try requests.handle(["request": 1, "type": "bookmark", "cursor": "e:2"])
+            return requests.resume(in: Epoch(value: 1)).messages.first?["domains"]
+        }
+        #expect(try domains(nil, narrowed: [], widened: ["a.b"]) == [])
+        #expect(try domains(["a.b"], narrowed: ["a.b"], widened: []) == ["/"])
+        #expect(try domains(["a*", "b\\*c"], narrowed: ["b*c"], widened: ["p*q"]) == ["a*", "p\\*q"])
+    }
+
+    @Test("If the log was lost, nobody knows whether an edit was made, unless it has the values that it replaces")
+    func lostLog() throws {
+        var requests = BridgedRequests()
+        _ = requests.resume(in: Epoch(value: 1))
+        let edit: DomainValues = ["type": "edit", "domain": "a", "set": ["k": 1]]
+        _ = try requests.add(edit.merging(["request": 1]) { $1 }, at: .now())
+        let second = try requests.add(edit.merging(["request": 2]) { $1 }, at: .now())
+        let reading = try #require(second.first?["request"])
+        _ = try requests.handle(["request": reading, "type": "values", "values": [:]])
+        _ = try requests.add(edit.merging(["request": 3, "expected": [:]]) { $1 }, at: .now())
+        var (messages, answers) = requests.resume(in: Epoch(value: 1))
+        #expect(messages.map { $0["request"] } == [1, 2, 3] && answers.isEmpty)
+        (messages, answers) = requests.resume(in: Epoch(value: 2))
+        #expect(messages.map { $0["request"] } == [2])
+        #expect(answers.map { $0["request"] } == [1, 3] && answers.allSatisfy { $0["code"] == "agentUnavailable" })
     }
 
     @Test("A request that can't be sent is neither waited for nor sent again, and leaves its number free")
@@ -160,7 +207,7 @@ struct BridgeTests {
         for _ in 0..<2 {
             _ = try requests.add(request, at: .now())
             requests.withdraw(request)
-            #expect(requests.isAnswered && requests.resume().isEmpty)
+            #expect(requests.isAnswered && requests.resume(in: Epoch(value: 1)).messages.isEmpty)
         }
     }
 
@@ -171,8 +218,8 @@ struct BridgeTests {
             _ = try requests.add(["request": .integer(number), "type": "status"], at: .now())
         }
         let failure: DomainValues = ["request": 0, "type": "failure", "code": "protocolViolation", "message": "No."]
-        #expect(try requests.take(failure).map { $0["request"] } == [1, 2])
-        #expect(requests.isAnswered && requests.resume().isEmpty)
-        #expect(try requests.take(failure).map { $0["request"] } == [0])
+        #expect(try requests.handle(failure).map { $0["request"] } == [1, 2])
+        #expect(requests.isAnswered && requests.resume(in: Epoch(value: 1)).messages.isEmpty)
+        #expect(try requests.handle(failure).map { $0["request"] } == [0])
     }
 }

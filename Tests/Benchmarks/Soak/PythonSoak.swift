@@ -22,12 +22,18 @@ struct PythonSoak {
         guard let json = try? JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any] else {
             throw BenchFailure("The soak test of the Python package failed: \(outcome.errors)")
         }
-        func number(_ name: String) -> Int { json[name] as? Int ?? 0 }
+        guard let ends = json["ends"] as? [String: Int], let findings = json["findings"] as? [String] else {
+            throw BenchFailure("The soak test of the Python package didn't say what it found: \(outcome.output)")
+        }
+        func number(_ name: String) throws -> Int {
+            guard let number = json[name] as? Int else { throw BenchFailure("\(name) is missing: \(outcome.output)") }
+            return number
+        }
         result.rounds = 1
-        (result.foreign, result.foreignLost) = (number("foreign"), number("lostForeign"))
-        (result.own, result.ownLost, result.records) = (number("edits"), number("lost"), number("received"))
-        result.ends = (json["ends"] as? [String: Int] ?? [:]).values.reduce(0, +)
-        result.findings = json["findings"] as? [String] ?? []
+        (result.foreign, result.foreignLost) = (try number("foreign"), try number("lostForeign"))
+        (result.own, result.ownLost, result.records) = (try number("edits"), try number("lost"), try number("received"))
+        result.ends = ends.values.reduce(0, +)
+        result.findings = findings
         if outcome.status != 0, result.isClean { result.findings.append("It ended with \(outcome.status).") }
         return result
     }

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from .connection import USUAL, Connection, Lost, Message, Patience, connect, run
+from .connection import USUAL, Connection, Lost, Message, Timeouts, connect, run
 from .errors import AgentUnavailableError, DefaultsError, make
 from .location import Location
 from .values import find
@@ -34,9 +34,9 @@ def delays() -> Generator[float, None, None]:
 
 @dataclass
 class Edit:
-    """An edit of one domain; `place` has the entries that name it."""
+    """An edit of one domain; `domain` has the entries that name it."""
 
-    place: dict[str, str]
+    domain: dict[str, str]
     set: dict[str, Any]
     remove: list[str]
     expected: dict[str, Any] | None = None
@@ -44,7 +44,7 @@ class Edit:
     origin: dict[str, str] | None = None
 
     def entries(self) -> Message:
-        entries: Message = {"type": "edit", **self.place, "set": self.set, "remove": self.remove}
+        entries: Message = {"type": "edit", **self.domain, "set": self.set, "remove": self.remove}
         optional = {"expected": self.expected, "absent": self.absent, "origin": self.origin}
         return entries | {name: value for name, value in optional.items() if value is not None}
 
@@ -67,7 +67,7 @@ class Channel:
         self._session, self._edits = secrets.randbits(63), 0
 
     def call(
-        self, requests: Callable[[Message], list[Message]], patience: Patience = USUAL
+        self, requests: Callable[[Message], list[Message]], timeouts: Timeouts = USUAL
     ) -> list[Message] | None:
         """Send requests that change nothing, which are made for the agent's welcome, and return their answers.
 
@@ -77,17 +77,17 @@ class Channel:
             for connection in self._connections():
                 with self._dropping_lost():
                     numbers = [connection.send(request) for request in requests(connection.welcome)]
-                    return [run(connection.answer(number, patience)) for number in numbers]
+                    return [run(connection.answer(number, timeouts)) for number in numbers]
         return None
 
-    def edit(self, edit: Edit, patience: Patience = USUAL) -> str:
+    def edit(self, edit: Edit, timeouts: Timeouts = USUAL) -> str:
         """Make an edit, and return the cursor at which it is in effect.
 
         Raises `AgentUnavailableError` if there is no agent; if the edit was sent, the error says that it may have been
         made. Raises the agent's error if it refuses the edit.
         """
         with self._lock:
-            attempt = _Attempt(edit, patience, {"session": self._session, "edit": self._next_number()})
+            attempt = _Attempt(edit, timeouts, {"session": self._session, "edit": self._next_number()})
             try:
                 for connection in self._connections():
                     with self._dropping_lost():
@@ -98,7 +98,7 @@ class Channel:
                                 raise
                         # The agent was stopped for so long that it can't know that this call still waits. Nothing has
                         # changed, so the edit is made now.
-                        attempt = _Attempt(edit, patience, {"session": self._session, "edit": self._next_number()})
+                        attempt = _Attempt(edit, timeouts, {"session": self._session, "edit": self._next_number()})
                         attempt.sends_time = False
                         return attempt.make(connection)
                 raise no_agent(self.location)
@@ -157,8 +157,8 @@ class Channel:
 class _Attempt:
     """The attempts to make one edit, each on another connection."""
 
-    def __init__(self, edit: Edit, patience: Patience, identity: Message) -> None:
-        self.edit, self.patience = edit, patience
+    def __init__(self, edit: Edit, timeouts: Timeouts, identity: Message) -> None:
+        self.edit, self.timeouts = edit, timeouts
         self.request = {**edit.entries(), **identity}
         self.time = time.time_ns()
         self.sends_time = True
@@ -181,12 +181,10 @@ class _Attempt:
             elif epoch != self.epoch:
                 # Only the log that had the edit can tell whether it was made.
                 raise make("agentUnavailable", "The agent has lost its log.")
-            elif self.edit.expected is not None:
-                number = self.send(connection, {"time": self.time})
             else:
-                self.receive(connection, self.read(connection))
-                number = self.send(connection, {"time": self.time, "replacing": self.former})
-        cursor: str = run(connection.answer(number, self.patience))["cursor"]
+                # If it wasn't made, it is made now: without a time, it can't be late.
+                number = self.send(connection, {})
+        cursor: str = run(connection.answer(number, self.timeouts))["cursor"]
         return cursor
 
     def send(self, connection: Connection, entries: Message) -> int:
@@ -196,11 +194,11 @@ class _Attempt:
 
     def read(self, connection: Connection) -> int:
         keys = [*self.edit.set, *self.edit.remove]
-        return connection.send({"type": "read", **self.edit.place, "keys": keys})
+        return connection.send({"type": "read", **self.edit.domain, "keys": keys})
 
     def receive(self, connection: Connection, number: int) -> None:
         """Receive the values that the edit replaces."""
-        values = run(connection.answer(number, self.patience))["values"]
+        values = run(connection.answer(number, self.timeouts))["values"]
         found = {key: find(values, key) for key in [*self.edit.set, *self.edit.remove]}
         self.former = {key: value for key, value in found.items() if value is not None}
 

@@ -24,6 +24,7 @@ T = TypeVar("T")
 Message = dict[str, Any]
 
 _FRAME_LIMIT = 64 << 20
+_GREETING_LIMIT = 1 << 20
 
 
 class Wait(NamedTuple):
@@ -37,17 +38,17 @@ class Wait(NamedTuple):
 Steps = Generator[Wait, bool, T]
 
 
-class Patience(NamedTuple):
+class Timeouts(NamedTuple):
     """The silence, in seconds, after which an agent that is stopped, or one that is only busy, counts as hung."""
 
     stopped: float
     busy: float
 
 
-USUAL = Patience(5, 60)
-DISK = Patience(30, 60)
-_STARTING = Patience(5, 10)
-_OTHER_AGENT = Patience(0.25, 0.25)
+USUAL = Timeouts(5, 60)
+DISK = Timeouts(30, 60)
+_STARTING = Timeouts(5, 10)
+_OTHER_AGENT = Timeouts(0.25, 0.25)
 
 
 def run(steps: Steps[T]) -> T:
@@ -105,6 +106,9 @@ class Connection:
     def close(self) -> None:
         self.socket.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def is_lost(self) -> bool:
         """Return whether the agent has closed the connection."""
         try:
@@ -119,7 +123,7 @@ class Connection:
         body = plist.encode({**message, "request": self._number + 1})
         if len(body) > _FRAME_LIMIT:
             what = f"The values are too large to set at once: {len(body)} bytes, and the agent accepts {_FRAME_LIMIT}."
-            raise make("invalidValue", what, remedy="Keep large data in a file of its own.")
+            raise make("invalidValue", what, remedy="Store large data in a file of its own.")
         self._number += 1
         self._outgoing += struct.pack(">I", len(body)) + body
         return self._number
@@ -127,11 +131,19 @@ class Connection:
     def next(self) -> Message | None:
         """Return the next message that has arrived completely."""
         size = int.from_bytes(self._incoming[:4], "big")
+        # Another program than an agent may send anything.
+        if len(self._incoming) >= 4 and not self.welcome and size > _GREETING_LIMIT:
+            raise make("protocolViolation", "The program at the socket isn't an agent.")
         if len(self._incoming) < 4 + size or len(self._incoming) < 4:
             return None
         body = bytes(self._incoming[4 : 4 + size])
         del self._incoming[: 4 + size]
-        message: Message = plist.decode(body)
+        try:
+            message = plist.decode(body)
+        except ValueError as error:
+            raise make("protocolViolation", f"A message of the agent is damaged: {error}") from error
+        if not isinstance(message, dict) or not {"type", "request"} <= message.keys():
+            raise make("protocolViolation", "A message of the agent has no type or no request.")
         return message
 
     def has_message(self) -> bool:
@@ -175,7 +187,7 @@ class Connection:
                 return
             del self._outgoing[:sent]
 
-    def answer(self, number: int, patience: Patience) -> Steps[Message]:
+    def answer(self, number: int, timeouts: Timeouts) -> Steps[Message]:
         """Wait for the answer to a request; events and other answers before it are dropped.
 
         Raises the error with which the agent refuses the request, or `AgentUnavailableError`.
@@ -184,9 +196,9 @@ class Connection:
         while True:
             message = self.next()
             if message is None:
-                if not (yield from self.progress(patience.stopped)):
+                if not (yield from self.progress(timeouts.stopped)):
                     elapsed = time.monotonic() - start
-                    if elapsed >= patience.busy or _state(self.pid) != "running":
+                    if elapsed >= timeouts.busy or _state(self.pid) != "running":
                         raise self._silence(elapsed)
             # The number 0 is that of an error after which the agent closes the connection.
             elif message["request"] in (number, 0):
@@ -194,12 +206,14 @@ class Connection:
                     raise of_failure(message)
                 return message
 
-    def greet(self, location: Location, patience: Patience) -> Steps[bool]:
+    def greet(self, location: Location, timeouts: Timeouts) -> Steps[bool]:
         """Greet the agent; return whether it serves the location's directory."""
         if self.starts_agent:
-            patience = _STARTING
+            timeouts = _STARTING
         hello = {"type": "hello", "protocol": 1, "newest": 2, "client": sys.argv[0] or sys.executable or "python"}
-        self.welcome = yield from self.answer(self.send(hello), patience)
+        self.welcome = yield from self.answer(self.send(hello), timeouts)
+        if not {"pid", "directory", "system", "cursor"} <= self.welcome.keys():
+            raise make("protocolViolation", f"The agent at {location.socket} sends an incomplete welcome.")
         if self.starts_agent:
             self.pid, self.starts_agent = self.welcome["pid"], False
         directory = self.welcome["directory"]
@@ -251,10 +265,10 @@ def connect(location: Location) -> Steps[Connection | None]:
         return None
 
 
-def _try(location: Location, patience: Patience) -> Steps[Connection | None]:
+def _try(location: Location, timeouts: Timeouts) -> Steps[Connection | None]:
     if not location.may_have_agent():
         return None
-    end = time.monotonic() + patience.stopped
+    end = time.monotonic() + timeouts.stopped
     while True:
         try:
             connection = Connection(location.socket)
@@ -268,7 +282,7 @@ def _try(location: Location, patience: Patience) -> Steps[Connection | None]:
                 raise make("agentUnavailable", what, errno=error.errno) from error
         yield Wait(-1, 0, 0.01)
     try:
-        if (yield from connection.greet(location, patience)):
+        if (yield from connection.greet(location, timeouts)):
             return connection
         connection.close()
         return None

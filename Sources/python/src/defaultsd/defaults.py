@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from .channel import Channel, Edit, no_agent
-from .connection import DISK, USUAL, Message, Patience
+from .connection import DISK, USUAL, Message, Timeouts
 from .errors import ChangedError, DefaultsError, make, of_failure
-from .events import Change, Condition, Event, KeyChange, Place, parse
+from .events import Change, Condition, Event, KeyChange, Domain, parse
 from .files import read_file
 from .layers import Layer, search_list
 from .location import Location, domain_name, file_name, host_name
 from .following import ChangeFollower, ValueFollower, pattern
 from .streams import Stream
-from .values import check_key, find, public, stored
+from .values import check_key, find, is_same, public, stored
 
 T = TypeVar("T")
 _log = logging.getLogger("defaultsd")
@@ -50,7 +50,7 @@ class Defaults:
     **The agent.** An edit is in effect for every program when the call returns. If the agent ends in the meantime, the
     call waits up to five seconds for the next one and sends the edit again, so that it is made once. If none comes, it
     raises `AgentUnavailableError`, which says if the edit may have been made. An agent that is stopped raises the same
-    error after five seconds, and a busy one after a minute. Without an agent, the files are read directly, and edits
+    error after five seconds (30 if the call waits for the disk), and a busy one after a minute. Without an agent, the files are read directly, and edits
     are refused.
     """
 
@@ -71,7 +71,7 @@ class Defaults:
         self.host = None if host is None else host_name(host)
         named = None if directory is None else os.fspath(directory)
         self._location = Location.find(named, os.environ if environment is None else environment)
-        self._place = Place(self.domain, self.host)
+        self._domain = Domain(self.domain, self.host)
         self._requests, self._disk = _channels(self._location)
 
     def __repr__(self) -> str:
@@ -111,9 +111,9 @@ class Defaults:
         """Return the layers that have a key, the one that wins first, as `defaults explain` prints them."""
         check_key(key, key)
         layers: list[Layer] = []
-        for place, values in self._layers([key]):
+        for domain, values in self._layers([key]):
             if (value := find(values, key)) is not None:
-                layers.append(Layer(place, self._path(place), public(value), wins=not layers))
+                layers.append(Layer(domain, self._path(domain), public(value), wins=not layers))
         return layers
 
     # Editing.
@@ -133,7 +133,8 @@ class Defaults:
         self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
-        if find(self._own([key]), key) is None:
+        own = next(values for domain, values in self._layers([key]) if domain == self._domain)
+        if find(own, key) is None:
             raise KeyError(key)
         self.remove(key)
 
@@ -142,7 +143,7 @@ class Defaults:
         values, removed = {key: stored(key, value) for key, value in set.items()}, list(remove)
         for key in removed:
             check_key(key, key)
-        self._requests.edit(Edit(self._place.entries(), values, removed))
+        self._requests.edit(Edit(self._domain.entries(), values, removed))
 
     def update(self, key: str, function: Callable[[Any], Any]) -> Any:
         """Set a key to a function of its value in effect, and return the new value; `None` stands for no value.
@@ -156,28 +157,24 @@ class Defaults:
 
         Raises `ChangedError` if other programs keep changing the key for a minute, or what the function raises.
         """
-        end, delay = time.monotonic() + 60, 0.001
-        while True:
+
+        def attempt() -> Any:
             layers = self._layers([key])
             found = [find(values, key) for _, values in layers]
-            old = next((find(values, key) for place, values in layers if place == self._place), None)
+            old = next(find(values, key) for domain, values in layers if domain == self._domain)
             new = function(public(next((value for value in found if value is not None), None)))
-            try:
-                self._commit(self._place, {key: new}, {key: old})
-                return new
-            except ChangedError:
-                if time.monotonic() > end:
-                    raise
-            time.sleep(random.uniform(0, delay))
-            delay = min(2 * delay, 0.1)
+            self._commit(self._domain, {key: new}, {key: old})
+            return new
+
+        return _until_unchanged(attempt)
 
     def save(self) -> None:
         """Wait until the domain's edits are on disk, and everything that has happened to its files is known.
 
         Raises `NotSavedError` if they can't be saved; they stay in effect, and the agent tries again.
         """
-        request = {"type": "synchronize", "domains": [self._place.entries()]}
-        answer = self._call(self._disk, DISK, lambda welcome: [request])[0]
+        request = {"type": "synchronize", "domains": [self._domain.entries()]}
+        answer = self._request(self._disk, request, DISK)
         for failure in answer["failures"]:
             raise of_failure(failure)
 
@@ -186,14 +183,14 @@ class Defaults:
     def history(self, *keys: str, limit: int | None = None, before: str | None = None) -> Iterator[Change | Condition]:
         """Yield earlier changes of the domain, or of some of its keys, newest first.
 
-        `before` is a cursor, at whose change the history begins. The history ends with the agent's change log;
+        `before` is a cursor; the history begins with the change before it. It ends with the agent's change log;
         `defaults log` also shows the archived changes before it.
         """
         request: Message = {"type": "history", "limit": 100, **pattern(self.domain, keys)}
         request |= {} if before is None else {"before": before}
         count = 0
         while True:
-            answer = self._call(self._disk, USUAL, lambda welcome: [request])[0]
+            answer = self._request(self._disk, request)
             for record in answer["records"]:
                 event = parse(record)
                 if count == limit:
@@ -206,29 +203,30 @@ class Defaults:
             request = {**request, "before": answer["next"]}
 
     def undo(self, change: Change | None = None) -> list[KeyChange]:
-        """Take back a change set, from `history` or `changes`: give its keys the values that they had before.
+        """Undo a change set, from `history` or `changes`: give its keys the values that they had before.
 
-        Without a change, the newest one of this domain, by whatever program, is taken back. Keys that have been changed
+        Without a change, the newest one of this domain, by whatever program, is undone. Keys that have been changed
         since stay as they are. Returns the changes that were made, which may be none.
+
+        Raises `ChangedError` if other programs keep changing the keys for a minute.
         """
         if change is None:
-            change = next((one for one in self.history() if isinstance(one, Change) and one.place.user is None), None)
+            change = next((one for one in self.history() if isinstance(one, Change) and one.domain.user is None), None)
         if change is None:
             return []
-        origin = {"purpose": "undo", "of": change.cursor}
-        while True:
-            keys = [one.key for one in change.changes]
-            request = {"type": "read", **change.place.entries(), "keys": keys}
-            present = self._call(self._requests, USUAL, lambda welcome: [request])[0]["values"]
-            standing = [one for one in change.changes if public(find(present, one.key)) == one.new]
-            old = {one.key: find(present, one.key) for one in standing}
-            new = {one.key: one._stored[0] for one in standing}
-            try:
-                if standing:
-                    self._commit(change.place, new, old, are_stored=True, origin=origin)
-                return [KeyChange(one.key, one.new, one.old, one._stored[::-1]) for one in standing]
-            except ChangedError:
-                continue
+        undone, origin = change, {"purpose": "undo", "of": change.cursor}
+        request = {"type": "read", **undone.domain.entries(), "keys": [one.key for one in undone.changes]}
+
+        def attempt() -> list[KeyChange]:
+            present = self._request(self._requests, request)["values"]
+            standing = [one for one in undone.changes if is_same(find(present, one.key), one._stored[1])]
+            if standing:
+                old = {one.key: one._stored[1] for one in standing}
+                new = {one.key: one._stored[0] for one in standing}
+                self._commit(undone.domain, new, old, are_stored=True, origin=origin)
+            return [KeyChange(one.key, one.new, one.old, one._stored[::-1]) for one in standing]
+
+        return _until_unchanged(attempt)
 
     # Following.
 
@@ -268,43 +266,38 @@ class Defaults:
 
     # Requests.
 
-    def _call(
-        self, channel: Channel, patience: Patience, requests: Callable[[Message], list[Message]]
-    ) -> list[Message]:
-        answers = channel.call(requests, patience)
+    def _request(self, channel: Channel, request: Message, timeouts: Timeouts = USUAL) -> Message:
+        answers = channel.call(lambda welcome: [request], timeouts)
         if answers is None:
             raise no_agent(self._location)
-        return answers
+        return answers[0]
 
-    def _own(self, keys: list[str] | None) -> Message:
-        return next((values for place, values in self._layers(keys) if place == self._place), {})
-
-    def _layers(self, keys: list[str] | None) -> list[tuple[Place, Message]]:
-        """Return the places of the search with their values, those of some keys or all; without an agent, the files'.
+    def _layers(self, keys: list[str] | None) -> list[tuple[Domain, Message]]:
+        """Return the domains of the search with their values, those of some keys or all; without an agent, the files'.
 
         Raises `DefaultsError` if a named agent doesn't answer, or, without an agent, if a file can't be read.
         """
-        places: list[Place] = []
+        domains: list[Domain] = []
 
         def requests(welcome: Message) -> list[Message]:
-            places[:] = search_list(self.domain, self.host, welcome["system"], welcome.get("managed"))
+            domains[:] = search_list(self.domain, self.host, welcome["system"], welcome.get("managed"))
             some = {} if keys is None else {"keys": keys}
-            return [{"type": "read", **place.entries(), **some} for place in places]
+            return [{"type": "read", **domain.entries(), **some} for domain in domains]
 
         answers = self._requests.call(requests)
         if answers is not None:
             for answer in answers:
                 if "damage" in answer:
                     _warn_once(answer["damage"])
-            return [(place, answer["values"]) for place, answer in zip(places, answers)]
+            return [(domain, answer["values"]) for domain, answer in zip(domains, answers)]
         if self._location.is_explicit and self._location.uses_agent:
             raise no_agent(self._location)
         location = self._location
-        result: list[tuple[Place, Message]] = []
-        for place in search_list(self.domain, self.host, location.system, location.managed):
+        result: list[tuple[Domain, Message]] = []
+        for domain in search_list(self.domain, self.host, location.system, location.managed):
             try:
-                managed = location.managed if place.user == "managed" else None
-                result.append((place, read_file(self._path(place), managed=managed)))
+                managed = location.managed if domain.user == "managed" else None
+                result.append((domain, read_file(self._path(domain), managed=managed)))
             except DefaultsError as error:
                 # As with an agent, nobody is bound by a file that others than root may have written.
                 if error.code != "untrusted":
@@ -312,18 +305,18 @@ class Defaults:
                 _warn_once(str(error))
         return result
 
-    def _path(self, place: Place) -> str:
-        directory = self._location.managed if place.user == "managed" else place.user
-        return f"{directory or self._location.directory}/{file_name(place.domain, place.host)}"
+    def _path(self, domain: Domain) -> str:
+        directory = self._location.managed if domain.user == "managed" else domain.user
+        return f"{directory or self._location.directory}/{file_name(domain.name, domain.host)}"
 
     def _commit(
-        self, place: Place, new: Message, old: Message, *, are_stored: bool = False, origin: Message | None = None
+        self, domain: Domain, new: Message, old: Message, *, are_stored: bool = False, origin: Message | None = None
     ) -> None:
         """Set keys, or remove those whose value is `None`, if they still have the old values."""
         if not are_stored:
             new = {key: None if value is None else stored(key, value) for key, value in new.items()}
         edit = Edit(
-            place.entries(),
+            domain.entries(),
             set={key: value for key, value in new.items() if value is not None},
             remove=[key for key, value in new.items() if value is None],
             expected={key: value for key, value in old.items() if value is not None},
@@ -333,11 +326,25 @@ class Defaults:
         self._disk.edit(edit, DISK)
 
 
-@functools.cache
+# Few locations are used at a time. Instances keep theirs.
+@functools.lru_cache(maxsize=8)
 def _channels(location: Location) -> tuple[Channel, Channel]:
     return Channel(location), Channel(location)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _warn_once(problem: str) -> None:
     _log.warning("%s", problem)
+
+
+def _until_unchanged(attempt: Callable[[], T]) -> T:
+    """Repeat a conditional edit until no other program changes its keys in between, for up to a minute."""
+    end, delay = time.monotonic() + 60, 0.001
+    while True:
+        try:
+            return attempt()
+        except ChangedError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(random.uniform(0, delay))
+        delay = min(2 * delay, 0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +27,7 @@ class DefaultsError(Exception):
         """The system's error number, if a system call failed."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self.code, self.what, self.remedy, self.errno)
+        return functools.partial(make, remedy=self.remedy, errno=self.errno), (self.code, self.what)
 
 
 class AgentUnavailableError(DefaultsError):
@@ -71,7 +72,3 @@ def of_failure(entries: Mapping[str, Any]) -> DefaultsError:
     if remedy and what.endswith(f" {remedy}"):
         what = what[: -len(remedy) - 1]
     return make(str(entries["code"]), what, remedy=remedy, errno=entries.get("errno"))
-
-
-def _remake(code: str, what: str, remedy: str | None, errno: int | None) -> DefaultsError:
-    return _CLASSES.get(code, DefaultsError)(code, what, remedy=remedy, errno=errno)

@@ -11,20 +11,21 @@ from .values import public
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of values: a domain, for any host or one, of this user or of all.
+class Domain:
+    """A domain: a name, for any host or one, of this user or of all.
 
     `user` is `None` for this user's own domain. For a domain of any user, it is the path of a system directory, and
     for forced values `managed`.
     """
 
-    domain: str
+    name: str
     host: str | None = None
     user: str | None = None
 
     def entries(self) -> dict[str, str]:
-        """The entries that name the place in a message."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        """The entries that name the domain in a message."""
+        entries = {"domain": self.name, "host": self.host, "user": self.user}
+        return {name: value for name, value in entries.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class Overruled:
 
 @dataclass(frozen=True)
 class Change:
-    """A change set: all the changes that one edit, or one version of the file, has made to a place."""
+    """A change set: all the changes that one edit, or one version of the file, has made to a domain."""
 
-    place: Place
+    domain: Domain
     changes: tuple[KeyChange, ...]
     time: datetime
     source: Source
@@ -79,12 +80,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The values of a place in effect, after a gap or at the beginning of a stream.
+    """The values of a domain in effect, after a gap or at the beginning of a stream.
 
     If the file can't be used, `damage` is the reason, and the values are the last good ones.
     """
 
-    place: Place
+    domain: Domain
     values: dict[str, Any]
     damage: str | None
     cursor: str
@@ -92,9 +93,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Gap:
-    """Changes that are missing, because they are no longer available. A `Snapshot` of each place with values follows.
+    """Changes that are missing, because they are no longer available. A `Snapshot` of each domain with values follows.
 
-    A place without a snapshot has no values.
+    A domain without a snapshot has no values.
     """
 
     start: str
@@ -108,7 +109,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Condition:
-    """A change of the condition of a place.
+    """A change of the condition of a domain.
 
     The kinds are `damaged` (the file can't be used; the last good values stay in effect), `unsaved` (edits can't be
     saved; they stay in effect, and saving is retried), `recovered` (neither is the case anymore), and `unknown` (the
@@ -116,7 +117,7 @@ class Condition:
     """
 
     kind: str
-    place: Place
+    domain: Domain
     reason: str | None
     changes: tuple[KeyChange, ...]
     time: datetime
@@ -133,14 +134,14 @@ def parse(message: Mapping[str, Any]) -> Event | None:
         return Gap(message["from"], message["to"])
     if "domain" not in message:
         return None
-    place = Place(message["domain"], message.get("host"), message.get("user"))
+    domain = Domain(message["domain"], message.get("host"), message.get("user"))
     cursor = message["cursor"]
     if kind == "initial":
-        return Snapshot(place, public(message["values"]), message.get("damage"), cursor)
+        return Snapshot(domain, public(message["values"]), message.get("damage"), cursor)
     changes = tuple(_change(change) for change in message.get("changes", []))
     when = _time(message["time"])
     if kind != "change":
-        return Condition(kind, place, message.get("reason"), changes, when, cursor)
+        return Condition(kind, domain, message.get("reason"), changes, when, cursor)
     overruled = tuple(
         Overruled(
             one["key"],
@@ -151,7 +152,7 @@ def parse(message: Mapping[str, Any]) -> Event | None:
         )
         for one in message.get("overruled", [])
     )
-    return Change(place, changes, when, _source(message["source"]), message.get("origin", {}), overruled, cursor)
+    return Change(domain, changes, when, _source(message["source"]), message.get("origin", {}), overruled, cursor)
 
 
 def _change(entries: Mapping[str, Any]) -> KeyChange:

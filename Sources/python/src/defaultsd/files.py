@@ -62,7 +62,8 @@ def _read(path: str, managed: str | None) -> bytes | None:
 def _parse(data: bytes, path: str) -> dict[str, Any]:
     try:
         values = plist.decode(data) if data.startswith(plist.HEADER) else plistlib.loads(data)
-    except (ValueError, ExpatError, plistlib.InvalidFileException, RecursionError, KeyError, TypeError) as error:
+    # What `plistlib` raises for a damaged file.
+    except (ValueError, ExpatError, RecursionError, LookupError, AttributeError, TypeError) as error:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"(", b'"', b"/"):
             what = f"{path} is an old-style text property list, which only the agent can read here."
             remedy = f"Start an agent, or run `defaults convert --to xml {path} {path}`."

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, Union
 from .channel import delays, no_agent
 from .connection import Connection, Lost, Message, Wait, connect
 from .errors import DefaultsError, of_failure
-from .events import Event, Place, parse
+from .events import Event, Domain, parse
 from .layers import search_list
 from .location import GLOBAL, Location
 from .plist import encode
@@ -31,6 +31,7 @@ class Follower(Generic[T]):
         self.location, self.subscription = location, subscription
         self.cursor: str | None = subscription["from"] if ":" in subscription["from"] else None
         self.has_begun = False
+        self.pauses = delays()
 
     def items(self, message: Message, connection: Connection) -> Iterator[T]:
         """Return the items of an event."""
@@ -41,7 +42,7 @@ class Follower(Generic[T]):
 
         Raises `DefaultsError` if the first attempt fails; later ones are repeated.
         """
-        pauses, reported = delays(), ""
+        reported = ""
         while True:
             connection: Connection | None = None
             try:
@@ -49,7 +50,6 @@ class Follower(Generic[T]):
                 if connection is None and not self.has_begun:
                     raise no_agent(self.location)
                 if connection is not None:
-                    pauses = delays()
                     yield from self._follow(connection)
             except Lost:
                 pass
@@ -62,7 +62,7 @@ class Follower(Generic[T]):
             finally:
                 if connection is not None:
                     connection.close()
-            yield Wait(-1, 0, next(pauses))
+            yield Wait(-1, 0, next(self.pauses))
 
     def _follow(self, connection: Connection) -> FollowerSteps[T]:
         number = connection.send({**self.subscription, "from": self.cursor or self.subscription["from"]})
@@ -75,6 +75,7 @@ class Follower(Generic[T]):
             elif message["request"] != number:
                 continue
             elif message["type"] == "subscribed":
+                self.pauses = delays()
                 if self.cursor is None and self.subscription["from"] == "now":
                     self.cursor = message["cursor"]
                 if not self.has_begun:
@@ -110,7 +111,7 @@ class ValueFollower(Follower[T]):
         domains = [exactly(domain), exactly(GLOBAL)]
         super().__init__(location, {**subscription, **pattern(domain, [key]), "domains": domains})
         self.domain, self.host, self.key, self.convert = domain, host, key, convert
-        self.values: dict[Place, Any] = {}
+        self.values: dict[Domain, Any] = {}
         self.is_complete = False
         self.last: bytes | None = None
 
@@ -125,18 +126,18 @@ class ValueFollower(Follower[T]):
         elif kind == "bookmark":
             self.is_complete = True
         elif kind in ("initial", "change"):
-            place = Place(message["domain"], message.get("host"), message.get("user"))
+            domain = Domain(message["domain"], message.get("host"), message.get("user"))
             if kind == "initial":
-                self.values[place] = find(message["values"], self.key)
+                self.values[domain] = find(message["values"], self.key)
             for change in message.get("changes", []):
                 if same_key(change["key"], self.key):
-                    self.values[place] = change.get("new")
+                    self.values[domain] = change.get("new")
         # A reader that is behind only needs the newest value.
         if not self.is_complete or connection.has_message():
             return
         welcome = connection.welcome
-        places = search_list(self.domain, self.host, welcome["system"], welcome.get("managed"))
-        value = next((self.values[place] for place in places if self.values.get(place) is not None), None)
+        domains = search_list(self.domain, self.host, welcome["system"], welcome.get("managed"))
+        value = next((self.values[domain] for domain in domains if self.values.get(domain) is not None), None)
         # Python's `==` would take 1, 1.0 and True for the same value.
         mark = b"" if value is None else encode(value)
         if mark != self.last:

@@ -208,10 +208,11 @@ def _named_by_settings(usual: str, environment: Mapping[str, str]) -> str | None
     try:
         value = read_file(path).get("Directory")
     except DefaultsError as error:
-        with open(path, "rb") as file:
-            # Dropping NULs turns UTF-16 text into ASCII.
-            if error.code == "damaged" and b"Directory" not in file.read().replace(b"\0", b""):
-                return None
+        if error.code == "damaged":
+            with open(path, "rb") as file:
+                # Dropping NULs turns UTF-16 text into ASCII.
+                if b"Directory" not in file.read().replace(b"\0", b""):
+                    return None
         remedy = "Repair it, or name the directory with DEFAULTS_DIRECTORY."
         raise make(error.code, f"{error.what} The file may name the preferences directory.", remedy=remedy) from error
     if isinstance(value, str) and value.startswith("/"):

@@ -61,7 +61,8 @@ def decode(data: bytes) -> Any:
 
     Dates are `Date`, 32-bit reals `Real32`, and UIDs `plistlib.UID`. Containers may be shared.
 
-    Raises `ValueError` if the data is no binary property list.
+    Raises `ValueError` if the data is no binary property list, or has more than 16 values per byte because containers
+    are shared.
     """
     try:
         if data[:8] != HEADER:
@@ -76,6 +77,8 @@ class _Decoder:
     def __init__(self, data: bytes, offsets: list[int], size: int) -> None:
         self.data, self.offsets, self.size = data, offsets, size
         self.known: dict[int, Any] = {}
+        # The number of values in each known value, in which a shared one counts each time.
+        self.counts: dict[int, int] = {}
 
     def read(self, index: int) -> Any:
         if index in self.known:
@@ -86,9 +89,13 @@ class _Decoder:
         if kind in (0xA, 0xD):
             count, start = self.length(at, low)
             references = _integers(data, start, count * (2 if kind == 0xD else 1), self.size)
-            items = []
+            items, total = [], 1
             for reference in references:
                 items.append(self.read(reference))
+                total += self.counts[reference]
+            if total > 16 * len(data):
+                raise ValueError("The binary property list has more than 16 values per byte.")
+            self.counts[index] = total
             value = items if kind == 0xA else dict(zip(items[:count], items[count:]))
         elif kind in (4, 5, 6, 7):
             count, start = self.length(at, low)
@@ -108,6 +115,7 @@ class _Decoder:
         else:
             value = _unknown(data[at])
         self.known[index] = value
+        self.counts.setdefault(index, 1)
         return value
 
     def length(self, at: int, low: int) -> tuple[int, int]:

@@ -37,6 +37,8 @@ class Stream(Iterator[T], AsyncIterator[T]):
 
     def __init__(self, follower: Follower[T]) -> None:
         self._wake = -1
+        # Protects `_wake` and `_is_closed`, which `close` uses beside a thread that reads.
+        self._guard = threading.Lock()
         self._follower = follower
         # The steps refer to the follower, but not to the stream. So a stream that is no longer used closes at once.
         self._steps = follower.steps()
@@ -75,14 +77,16 @@ class Stream(Iterator[T], AsyncIterator[T]):
         return item[0]
 
     def __enter__(self) -> Stream[T]:
-        self._block(math.inf, until_begun=True)
+        if not self._follower.has_begun:
+            self._block(math.inf, until_begun=True)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Stream[T]:
-        await self._suspend(until_begun=True)
+        if not self._follower.has_begun:
+            await self._suspend(until_begun=True)
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -90,18 +94,23 @@ class Stream(Iterator[T], AsyncIterator[T]):
 
     def close(self) -> None:
         """End the stream. Any thread may call this, also while another one waits for an item."""
-        self._is_closed = True
+        with self._guard:
+            self._is_closed = True
+            if self._wake >= 0:
+                os.eventfd_write(self._wake, 1)
         if self._reading.acquire(blocking=False):
             self._dispose()
             self._reading.release()
-        else:
-            os.eventfd_write(self._wake, 1)
 
     def __del__(self) -> None:
-        self._dispose()
+        # Nobody else can use the stream now, and another process's copy of the lock may be held forever.
+        if self._wake >= 0:
+            self._steps.close()
+            os.close(self._wake)
 
     def _dispose(self) -> None:
-        wake, self._wake = self._wake, -1
+        with self._guard:
+            wake, self._wake = self._wake, -1
         if wake >= 0:
             self._steps.close()
             os.close(wake)
@@ -127,8 +136,8 @@ class Stream(Iterator[T], AsyncIterator[T]):
         self._waiting, self._outcome = None, outcome
 
     def _block(self, end: float, *, until_begun: bool = False) -> tuple[T] | None:
-        with self._exclusively():
-            while (step := self._step()) is not None:
+        with self._exclusively() as is_open:
+            while is_open and (step := self._step()) is not None:
                 if not isinstance(step, Wait):
                     if step or until_begun:
                         return step or None
@@ -146,8 +155,8 @@ class Stream(Iterator[T], AsyncIterator[T]):
         return None
 
     async def _suspend(self, *, until_begun: bool = False) -> tuple[T] | None:
-        with self._exclusively():
-            while (step := self._step()) is not None:
+        with self._exclusively() as is_open:
+            while is_open and (step := self._step()) is not None:
                 if isinstance(step, Wait):
                     # If the task is canceled here, the next call continues the wait.
                     self._finish_wait(await self._await(step))
@@ -175,13 +184,17 @@ class Stream(Iterator[T], AsyncIterator[T]):
                 loop.remove_writer(wait.descriptor)
 
     @contextlib.contextmanager
-    def _exclusively(self) -> Iterator[None]:
+    def _exclusively(self) -> Iterator[bool]:
+        """Keep other threads and tasks from reading; yield whether the stream is open."""
         if os.getpid() != self._process:
             raise RuntimeError("This stream belongs to the parent process. Create one after the fork.")
         if not self._reading.acquire(blocking=False):
-            raise RuntimeError("Another thread or task reads this stream. Create a stream for each.")
+            if not self._is_closed:
+                raise RuntimeError("Another thread or task reads this stream. Create a stream for each.")
+            yield False
+            return
         try:
-            yield
+            yield not self._is_closed
         finally:
             if self._is_closed:
                 self._dispose()

@@ -16,7 +16,7 @@ from .defaults import Defaults
 
 
 class Agent:
-    """An agent that serves a temporary directory, and ends with this process, whatever happens.
+    """An agent that serves a temporary directory, and ends with the thread that starts it, whatever happens.
 
     `environment` has the variables with which other programs find it. It isn't for several threads at once.
     """

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from .errors import DefaultsError, make
-from .plist import Date
+from .plist import Date, encode
 
 _REFERENCE = datetime(2001, 1, 1, tzinfo=timezone.utc)
 # The limit of a file is 500 levels, of which its top-level dictionary is one.
@@ -74,6 +74,14 @@ def find(values: dict[str, Any], key: str) -> Any:
         return values.get(key)
     normal = unicodedata.normalize("NFC", key)
     return next((value for name, value in values.items() if unicodedata.normalize("NFC", name) == normal), None)
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Return whether two values in the form of messages are the same, or both missing.
+
+    Python's `==` would take 1, 1.0 and True for the same value.
+    """
+    return (first is None) == (second is None) and (first is None or encode(first) == encode(second))
 
 
 def same_key(first: str, second: str) -> bool:
