@@ -1,4 +1,4 @@
-"""The conversations through the bridge and the package, and that their replay finds what differs.
+"""Replays the conversations through the bridge and the package, and checks that the replay finds differences.
 
 `.ci/python` replays all of them with the agent itself.
 """
