@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from conftest import DOMAIN, changes, eventually, item
 
 from defaultsd import AgentUnavailableError, Defaults, DefaultsError
 from defaultsd.channel import Channel
-from defaultsd.connection import Connection, Message, Timeouts, Steps
+from defaultsd.connection import Connection, Message, Steps, Timeouts
 from defaultsd.plist import encode
 from defaultsd.testing import Agent
 
@@ -297,14 +299,21 @@ def test_another_users_program_at_the_socket_is_not_trusted(no_agent: Path, monk
         assert caught.value.code in ("agentUnavailable", "directory")
 
 
-def test_a_program_that_is_no_agent_is_ignored(no_agent: Path) -> None:
-    """It listens at the default path, but holds no lock, so the files are used after a quarter of a second."""
-    defaults = Defaults(DOMAIN)
+@contextlib.contextmanager
+def listening(defaults: Defaults) -> Iterator[socket.socket]:
+    """Listen at the default path, without the lock that an agent would hold."""
     path = Path(defaults._location.socket)
     path.parent.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
+        yield listener
+
+
+def test_a_program_that_is_no_agent_is_ignored(no_agent: Path) -> None:
+    """It holds no lock, so the files are used after a quarter of a second."""
+    defaults = Defaults(DOMAIN)
+    with listening(defaults):
         start = time.monotonic()
         assert defaults.read("Volume", 5) == 5
         assert time.monotonic() - start < 3
@@ -319,11 +328,7 @@ def test_a_program_that_is_no_agent_is_ignored(no_agent: Path) -> None:
 )  # fmt: skip
 def test_a_program_that_answers_otherwise_than_an_agent_is_ignored(no_agent: Path, answer: bytes) -> None:
     defaults = Defaults(DOMAIN)
-    path = Path(defaults._location.socket)
-    path.parent.mkdir(parents=True, mode=0o700)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
+    with listening(defaults) as listener:
 
         def serve() -> None:
             with listener.accept()[0] as client:

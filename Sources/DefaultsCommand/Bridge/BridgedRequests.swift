@@ -3,7 +3,7 @@ import PropertyList
 
 /// The requests and streams of a bridge's client, which outlive a connection to the agent.
 ///
-/// The client's requests keep their numbers. Pure: it makes and takes the entries of messages, and sends nothing.
+/// The client's requests keep their numbers. Pure: it makes and handles the entries of messages, and sends nothing.
 struct BridgedRequests {
     /// A request that hasn't been answered.
     private struct Pending {
@@ -123,12 +123,13 @@ struct BridgedRequests {
             let all = pending.sorted { $0.key < $1.key }
             pending = [:]
             streams = streams.filter(\.value.hasBegun)
-            return all.isEmpty
-                ? [message]
-                : all.map { number, request in
-                    request.fields["type"] == "edit"
-                        ? Self.unknownOutcome(of: number) : message.merging(["request": .number(number)]) { $1 }
-                }
+            if all.isEmpty { return [message] }
+            let reason = try fields.string("message")
+            return all.map { number, request in
+                request.fields["type"] == "edit"
+                    ? Self.unknownOutcome(of: number, because: reason)
+                    : message.merging(["request": .number(number)]) { $1 }
+            }
         }
         if number >= Self.firstOwnNumber {
             if let edit = readings.removeValue(forKey: number), type == "values" {
@@ -153,7 +154,7 @@ struct BridgedRequests {
         return [message]
     }
 
-    /// Takes an event, or the failure of a subscription to go on.
+    /// Handles an event, or the failure of a subscription to go on.
     private mutating func handleEvent(_ event: String, _ fields: Fields, of number: UInt64) {
         if let cursor = fields.values["cursor"] { streams[number]?.request["from"] = cursor }
         if event == "bookmark", let names = streams[number]?.arriving {
@@ -207,13 +208,12 @@ struct BridgedRequests {
             if fields["type"] == "edit", fields["time"] == nil { fields["time"] = .integer(request.time.nanoseconds) }
             messages.append(fields)
         }
-        return (messages, unknown.map(Self.unknownOutcome))
+        return (messages, unknown.map { Self.unknownOutcome(of: $0, because: "The agent has lost its log.") })
     }
 
-    private static func unknownOutcome(of number: UInt64) -> DomainValues {
+    private static func unknownOutcome(of number: UInt64, because reason: String) -> DomainValues {
         DefaultsError(
-            .agentUnavailable, "The agent ended before it answered the edit, which may have been made.",
-            remedy: "Read the values before you try again."
+            .agentUnavailable, "\(reason) The edit may have been made.", remedy: "Read the values before you try again."
         ).fields.merging(["type": "failure", "request": .number(number)]) { $1 }
     }
 }

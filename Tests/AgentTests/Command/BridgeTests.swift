@@ -218,7 +218,11 @@ struct BridgeTests {
             _ = try requests.add(["request": .integer(number), "type": "status"], at: .now())
         }
         let failure: DomainValues = ["request": 0, "type": "failure", "code": "protocolViolation", "message": "No."]
-        #expect(try requests.handle(failure).map { $0["request"] } == [1, 2])
+        _ = try requests.add(["request": 3, "type": "edit", "domain": "a", "set": [:], "expected": [:]], at: .now())
+        let answers = try requests.handle(failure)
+        #expect(answers.map { $0["request"] } == [1, 2, 3] && answers[1]["code"] == "protocolViolation")
+        #expect(answers[2]["code"] == "agentUnavailable", "The edit may have waited for the disk, and been made.")
+        #expect(answers[2]["message"] == "No. The edit may have been made. Read the values before you try again.")
         #expect(requests.isAnswered && requests.resume(in: Epoch(value: 1)).messages.isEmpty)
         #expect(try requests.handle(failure).map { $0["request"] } == [0])
     }
