@@ -86,13 +86,7 @@ package final class AgentProcess {
     package func complaints() -> String { program.complaints() }
 
     /// Returns the agent's resident memory, including shared libraries.
-    package func residentKilobytes() throws -> Int {
-        let status = String(decoding: try RawFile.read("/proc/\(pid)/status"), as: UTF8.self)
-        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-            let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
-        else { throw AgentFailure(description: "Found no memory size in the process status: \(status)") }
-        return kilobytes
-    }
+    package func residentKilobytes() throws -> Int { try program.kilobytes("VmRSS") }
 
     /// Opens a connection to the agent.
     package func connect() throws -> AgentConnection { try place.connect() }

@@ -44,6 +44,15 @@ package final class RunningProgram {
     package var pid: pid_t { child.pid }
     package var isRunning: Bool { child.status == nil }
 
+    /// Returns an amount of memory in the program's status: "VmRSS" is resident now, "VmHWM" is the peak of that.
+    package func kilobytes(_ name: String) throws -> Int {
+        let status = String(decoding: try RawFile.read("/proc/\(pid)/status"), as: UTF8.self)
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("\(name):") }),
+            let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+        else { throw TestSystemError("Finding \(name) of \(pid)") }
+        return kilobytes
+    }
+
     /// Sends a signal.
     ///
     /// After SIGSTOP, returns only when the program has stopped or ended. It may keep running for a moment on another

@@ -49,7 +49,11 @@ struct BridgeSession {
             do throws(DefaultsError) { try agent.socket.send(message) } catch {
                 // The replaced values are optional, and may be what makes an edit too large.
                 guard error.code == .invalidValue, message.removeValue(forKey: "replacing") != nil else { throw error }
-                try agent.socket.send(message)
+                if let answer = requests.answer(toUnknown: message) {
+                    write(answer)
+                } else {
+                    try agent.socket.send(message)
+                }
             }
         }
     }

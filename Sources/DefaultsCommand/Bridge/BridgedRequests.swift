@@ -16,7 +16,9 @@ struct BridgedRequests {
         let epoch: Epoch?
 
         /// Whether the request is an edit that the agent with another log can't recognize.
-        func isUnknown(in log: Epoch) -> Bool { fields["type"] == "edit" && epoch != log && fields["replacing"] == nil }
+        func isUnknown(in log: Epoch?) -> Bool {
+            fields["type"] == "edit" && epoch != log && fields["replacing"] == nil
+        }
     }
 
     private struct Stream {
@@ -209,6 +211,15 @@ struct BridgedRequests {
             messages.append(fields)
         }
         return (messages, unknown.map { Self.unknownOutcome(of: $0, because: "The agent has lost its log.") })
+    }
+
+    /// Answers an edit that is too large with the values that it replaces, unless the agent recognizes it without them.
+    mutating func answer(toUnknown edit: DomainValues) -> DomainValues? {
+        guard let number = try? Fields(edit).unsigned("request") else { return nil }
+        pending[number]?.fields["replacing"] = nil
+        guard pending[number]?.isUnknown(in: epoch) == true else { return nil }
+        pending[number] = nil
+        return Self.unknownOutcome(of: number, because: "The agent has lost its log.")
     }
 
     private static func unknownOutcome(of number: UInt64, because reason: String) -> DomainValues {

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import ProgramSupport
 import PropertyList
+import Synchronization
 import TestSupport
 import Testing
 
@@ -103,6 +104,48 @@ struct BridgeTests {
         }
     }
 
+    @Test("An input that can't be read is an error, and not the end of the input")
+    func unreadableInput() throws {
+        try AgentProcess.withAgent { agent in
+            let outcome = try Programs.run(
+                "sh", ["-c", #"exec "$0" bridge < /"#, Programs.defaults], environment: agent.place.environment)
+            #expect(outcome.status != 0 && outcome.errors.contains("Is a directory"), "\(outcome)")
+        }
+    }
+
+    @Test("Beside an agent that doesn't read, the bridge takes no more input, and stays small")
+    func agentThatDoesNotRead() throws {
+        let (count, length) = (400, 1 << 18)
+        try AgentProcess.withAgent { agent in
+            let bridge = try Self.start(agent.place)
+            _ = try bridge.object()
+            agent.signal(SIGSTOP)
+            let padding = String(repeating: "x", count: length)
+            let sent = Mutex(0)
+            // This thread only reads, and the other one only writes.
+            nonisolated(unsafe) let input = bridge
+            let writer = Thread {
+                for number in 1...count {
+                    try? input.send(#"{"request":\#(number),"type":"status","padding":"\#(padding)"}"#)
+                    sent.withLock { $0 = number }
+                }
+            }
+            writer.start()
+            // It is quiet once it has stopped to read.
+            var (last, repetitions) = (0, 0)
+            #expect(
+                eventually {
+                    let now = sent.withLock(\.self)
+                    (last, repetitions) = (now, now == last ? repetitions + 1 : 0)
+                    return now > 0 && repetitions > 500
+                })
+            #expect(last < count / 2)
+            agent.signal(SIGCONT)
+            for number in 1...count { #expect(try bridge.object()["request"] as? Int == number) }
+            #expect(try bridge.kilobytes("VmHWM") < count * length / 1_024 / 2)
+        }
+    }
+
     @Test("`socket` prints where the agent listens, whether or not it runs, and starts nothing")
     func socket() throws {
         try withTemporaryDirectory { root in
@@ -198,6 +241,8 @@ struct BridgeTests {
         (messages, answers) = requests.resume(in: Epoch(value: 2))
         #expect(messages.map { $0["request"] } == [2])
         #expect(answers.map { $0["request"] } == [1, 3] && answers.allSatisfy { $0["code"] == "agentUnavailable" })
+        // The values that it replaces may make it too large.
+        #expect(requests.answer(toUnknown: messages[0])?["code"] == "agentUnavailable" && requests.isAnswered)
     }
 
     @Test("A request that can't be sent is neither waited for nor sent again, and leaves its number free")
