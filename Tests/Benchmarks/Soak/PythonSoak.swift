@@ -12,7 +12,7 @@ struct PythonSoak {
         }
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized.path
         let program = try RunningProgram(
-            "python3", ["\(root)/Tests/Python/soak.py", "--seconds", "\(seconds)"],
+            "timeout", ["\(300 + 3 * seconds)", "python3", "\(root)/Tests/Python/soak.py", "--seconds", "\(seconds)"],
             environment: [
                 "PYTHONPATH": "\(root)/Sources/python/src", "PYTHONDONTWRITEBYTECODE": "1",
                 "DEFAULTSD_PROGRAMS": URL(filePath: BenchEnvironment.beside("defaultsd")).deletingLastPathComponent()
