@@ -70,26 +70,8 @@ enum Act: String, CaseIterable {
             link(trial.path, trial.elsewhere + "/other.plist")
         case .chmod: if Glibc.chmod(trial.path, 0o644) == 0 { trial.expectMode(0o644) }
         case .remake: try trial.remakeDirectory()
-        case .command:
-            let (environment, host) = (trial.environmentOfOthers, trial.hostArguments)
-            trial.runAside(["other": "written"]) {
-                let outcome = try? Programs.run(
-                    Programs.defaults, host + ["write", Trial.domainName, "other", "written"], environment: environment)
-                return outcome?.status == 0 ? .certain : .unknown
-            }
-        case .store:
-            let (directory, domain) = (PreferencesDirectory(path: trial.place.preferences), trial.domain)
-            trial.runAside(["stored": "written"]) {
-                let store = EmbeddedStore(directory, system: SystemDirectories(environment: Environment([:])))
-                do throws(DefaultsError) {
-                    try store.edit(
-                        domain, with: ["stored": "written"], replacesAll: false, expecting: nil, origin: nil)
-                    try store.synchronize(domain)
-                    return .certain
-                } catch {
-                    return .unknown
-                }
-            }
+        case .command: trial.writeAside("other", in: trial.environmentOfOthers)
+        case .store: trial.writeAside("stored", in: trial.place.environment.merging(["DEFAULTS_NO_AGENT": "1"]) { $1 })
         case .agent: try trial.startOtherAgent()
         case .kill: trial.killSubject()
         }

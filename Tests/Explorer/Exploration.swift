@@ -13,6 +13,14 @@ struct Case: Hashable, Sendable, CustomStringConvertible {
     /// number of another call; or a state of the disk.
     var details: [String]
 
+    /// Two crashes: the first one, as a case without a second, and the call before which the next program is killed.
+    var crashes: (first: Case, second: Int)? {
+        guard kind == .crashes, let second = details.last.flatMap({ Int($0) }) else { return nil }
+        var first = self
+        first.details.removeLast()
+        return (first, second)
+    }
+
     /// The words after `--repeat`.
     var description: String { ([kind.rawValue, scenario, subject.rawValue] + details).joined(separator: " ") }
 

@@ -64,6 +64,8 @@ struct Explore: ParsableCommand {
 final class Exploration: Sendable {
     private struct State {
         var cases: ArraySlice<Case>
+        /// For a first crash, a number of calls that the next program doesn't make.
+        var missing: [Case: Int] = [:]
         var tried = 0
         var interrupted = 0
         var breaches = 0
@@ -126,7 +128,13 @@ final class Exploration: Sendable {
 
     private func next(_ begin: ContinuousClock.Instant) -> Case? {
         if let seconds, ContinuousClock.now - begin > .seconds(seconds) { return nil }
-        return state.withLock { $0.cases.popFirst() }
+        return state.withLock { state in
+            while let next = state.cases.popFirst() {
+                guard let (first, second) = next.crashes, let missing = state.missing[first], second > missing
+                else { return next }
+            }
+            return nil
+        }
     }
 
     private func report(_ trial: Case, _ result: Result<Outcome, any Error>) {
@@ -139,7 +147,11 @@ final class Exploration: Sendable {
         state.withLock { state in
             state.tried += 1
             if state.tried % 10_000 == 0 { say("\(kind.rawValue): \(state.tried) trials so far") }
-            if call != nil { state.interrupted += 1 }
+            if call != nil {
+                state.interrupted += 1
+            } else if let (first, second) = trial.crashes {
+                state.missing[first] = min(second, state.missing[first] ?? .max)
+            }
             if findings.isEmpty { return }
             state.breaches += 1
             say((["\(trial)", "  at \(call ?? "no call")"] + findings.map { "  \($0)" }).joined(separator: "\n"))
@@ -164,7 +176,7 @@ extension Kind {
                     ["once", "always"].filter { $0 == "once" || error != EINTR }.map { ["\(error)", $0] }
                 }
             }
-        case .crashes: try interruptions { _ in (1...200).map { ["\($0)"] } }
+        case .crashes: try interruptions { _ in (1...1_000).map { ["\($0)"] } }
         case .disks: try Self.states(scenario, subject)
         }
     }

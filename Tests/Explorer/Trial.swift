@@ -326,17 +326,27 @@ final class Trial: @unchecked Sendable {
         let bytes = RawFile.exists(path) ? try RawFile.read(path) : []
         // A writer that finds something else doesn't know what to do.
         guard let new = Self.adding(values, to: bytes) else { return }
-        try record(Difference(uniqueKeysWithValues: values.map { ($0, $1) })) {
-            switch writing {
-            case .inPlace: try RawFile.write(new, to: path)
-            case .renamed:
-                var status = stat()
-                let isThere = stat(path, &status) == 0
-                try RawFile.write(new, to: path + ".tmp~")
-                chmod(path + ".tmp~", isThere ? status.st_mode & 0o777 : 0o640)
-                guard rename(path + ".tmp~", path) == 0 else { throw TestSystemError("rename \(path)") }
+        func write() throws {
+            try record(Difference(uniqueKeysWithValues: values.map { ($0, $1) })) {
+                switch writing {
+                case .inPlace: try RawFile.write(new, to: path)
+                case .renamed:
+                    var status = stat()
+                    let isThere = stat(path, &status) == 0
+                    try RawFile.write(new, to: path + ".tmp~")
+                    chmod(path + ".tmp~", isThere ? status.st_mode & 0o777 : 0o640)
+                    guard rename(path + ".tmp~", path) == 0 else { throw TestSystemError("rename \(path)") }
+                }
+                return isCertain ? .certain : .unknown
             }
-            return isCertain ? .certain : .unknown
+        }
+        guard bytes.isEmpty, scenario.isForeign else { return try write() }
+        // The file was elsewhere for a moment, as while its directory is remade, and is replaced unread.
+        forgetFragments()
+        let others = ledger.keys.filter { values[$0] == nil }
+        try record(Difference(uniqueKeysWithValues: others.map { ($0, nil) })) {
+            try write()
+            return .unknown
         }
     }
 
@@ -532,7 +542,12 @@ final class Trial: @unchecked Sendable {
         let bytes = (try? RawFile.read(path)) ?? []
         let held = try? PropertyListValue(parsing: bytes)
         if held != .dictionary(values), !(mayBeDamaged && held == nil) {
-            findings.append(text(.parses, "the file has \(held.map { "\($0)" } ?? "damage"), the agent \(values)"))
+            var differing = "it is damaged"
+            if case .dictionary(let held)? = held {
+                let keys = Set(held.keys).union(values.keys).filter { held[$0] != values[$0] }
+                differing = "the agent has other values of \(keys.sorted())"
+            }
+            findings.append(text(.parses, differing))
         }
         for fragment in state.withLock(\.fragments) where !String(decoding: bytes, as: UTF8.self).contains(fragment) {
             findings.append(text(.bytes, "\(fragment) is missing"))
@@ -597,11 +612,12 @@ final class Trial: @unchecked Sendable {
     // MARK: Other programs
 
     /// Lets another program write some values, which may have to wait for the subject.
-    func runAside(_ values: Difference, _ body: @escaping @Sendable () -> Ledger.Outcome) {
-        let token = state.withLock { $0.ledger.begin(values) }
+    func writeAside(_ key: String, in environment: [String: String]) {
+        let arguments = hostArguments + ["write", domainName, key, "written"]
+        let token = state.withLock { $0.ledger.begin([key: "written"]) }
         let aside = Aside { [self] in
-            let outcome = body()
-            state.withLock { $0.ledger.end(token, outcome) }
+            let outcome = try? Programs.run(Programs.defaults, arguments, environment: environment)
+            state.withLock { $0.ledger.end(token, outcome?.status == 0 ? .certain : .unknown) }
         }
         _ = aside.finish(within: 0.15)
         asides.append(aside)
