@@ -3,7 +3,7 @@ import Linux
 /// A slot for one wake-up: no matter how often it is filled, the waiting task resumes once and checks for changes.
 ///
 /// So nothing accumulates for a slow consumer, and no consumer is left with an old value because notifications arrived
-/// out of order.
+/// out of order. A consumer without tasks is called instead.
 package final class WakeUp: Sendable {
     private enum Slot {
         case empty
@@ -15,10 +15,14 @@ package final class WakeUp: Sendable {
     /// The slot; no task is resumed under the lock.
     private let slot = ForkSafeMutex(Slot.empty)
 
-    package init() {}
+    private let action: (@Sendable () -> Void)?
+
+    /// Creates an empty slot, or one that calls a closure instead, on any thread.
+    package init(calling action: (@Sendable () -> Void)? = nil) { self.action = action }
 
     /// Fills the slot.
     package func fill() {
+        if let action { return action() }
         let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
             switch slot {
             case .empty:

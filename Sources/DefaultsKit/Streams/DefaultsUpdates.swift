@@ -82,7 +82,7 @@ package protocol ObservationSource: AnyObject, Sendable {
 
 /// The registration of an observer of some keys, which lasts as long as this object.
 package final class ObservedKeys: Sendable {
-    package let wakeUp = WakeUp()
+    package let wakeUp: WakeUp
     private let defaults: UserDefaults
     private let source: (any ObservationSource)?
 
@@ -91,8 +91,9 @@ package final class ObservedKeys: Sendable {
     /// A `recorder` receives each change in the defaults.
     package init(
         _ defaults: UserDefaults, keys: Set<String>?, and source: (any ObservationSource)? = nil,
-        recordingIn recorder: PendingChanges? = nil
+        recordingIn recorder: PendingChanges? = nil, waking wakeUp: WakeUp = WakeUp()
     ) {
+        self.wakeUp = wakeUp
         self.defaults = defaults
         self.source = source
         let observation = SearchList.Observation(keys: keys, observer: wakeUp, recorder: recorder)
