@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "PropertyList", targets: ["PropertyList"]),
         .executable(name: "defaultsd", targets: ["defaultsd"]),
         .executable(name: "defaults", targets: ["defaults"]),
+        .executable(name: "defaults-portal", targets: ["defaults-portal"]),
     ],
     // A dependency is fetched only if a trait that uses it is enabled, so an app that depends on this package with
     // `traits: []` fetches nothing else.
@@ -43,6 +44,7 @@ let package = Package(
         .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration."),
         .trait(
             name: "RawInotify", description: "Uses the kernel's inotify interface instead of libinotifytools."),
+        .trait(name: "Portal", description: "Builds the program defaults-portal, with libsystemd."),
         .trait(
             name: "OverFoundation",
             description: "Makes DefaultsKit a layer over Foundation's class, as it is on Apple's systems."),
@@ -125,6 +127,19 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "defaults", dependencies: ["DefaultsCommand"], swiftSettings: settings),
+
+        // The settings portal, on libsystemd's library for D-Bus; without its trait, it only says so.
+        .target(
+            name: "CSettingsBus", cSettings: [.define("PORTAL", .when(traits: ["Portal"]))],
+            linkerSettings: [.linkedLibrary("systemd", .when(traits: ["Portal"]))]),
+        .executableTarget(
+            name: "defaults-portal",
+            dependencies: [
+                "CSettingsBus", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+            ],
+            swiftSettings: settings
+        ),
 
         // Measurements that take too long or need too quiet a machine for the tests, and the peers to compare with.
         // The benchmark runs the agent and the command, so they are built with it.

@@ -1,0 +1,88 @@
+#if Portal
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+
+/// `defaults-portal`: a backend of the desktop's settings portal, whose settings come from preferences.
+@main
+struct DefaultsPortal: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "defaults-portal",
+        abstract: "Serve preferences to the desktop's settings portal.",
+        discussion: """
+            D-Bus starts this program when xdg-desktop-portal asks for settings. The setting color-scheme, for \
+            example, comes from AppleInterfaceStyle in the global domain, so that `defaults write -g \
+            AppleInterfaceStyle Dark` turns programs dark. See the page "Let the desktop follow preferences".
+            """)
+
+    @Flag(help: "Print the standard map from preferences to settings, as a property list, and exit.") var map = false
+    @Flag(
+        help: """
+            Exit with 1 if preferences have settings, but the running portal doesn't ask this program for them; with \
+            69 if no portal is running; and otherwise with 0.
+            """)
+    var check = false
+
+    func run() throws {
+        if map { return print(SettingsMap.standard) }
+        do {
+            if check {
+                let isUsed = try SettingsBus.isUsed()
+                throw ExitCode(isUsed || FollowedPreferences(isAlone: false).settings().isEmpty ? 0 : 1)
+            }
+            try serve()
+        } catch let error as SettingsBus.Failure {
+            Self.log("\(error)")
+            throw ExitCode(69)
+        }
+    }
+
+    /// Answers calls, and signals changes, until the bus is gone.
+    private func serve() throws(SettingsBus.Failure) -> Never {
+        let preferences = FollowedPreferences(isAlone: Self.isAlone)
+        if preferences.descriptor < 0 { throw SettingsBus.Failure("Preferences can't be followed", -EMFILE) }
+        let bus = try SettingsBus()
+        var logged: Set<String> = []
+        while true {
+            let settings = preferences.settings()
+            for problem in settings.problems where logged.insert(problem).inserted { Self.log(problem) }
+            logged.formIntersection(settings.problems)
+            try bus.update(settings)
+            repeat {
+                try bus.process()
+                bus.wait(orFor: preferences.descriptor)
+            } while !preferences.haveChanged()
+        }
+    }
+
+    /// Whether no other backend for settings is installed, as far as the directory of backends can be read.
+    private static var isAlone: Bool {
+        let variable = ProcessInfo.processInfo.environment["XDG_DESKTOP_PORTAL_DIR"]
+        let directory = variable ?? "/usr/share/xdg-desktop-portal/portals"
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return false }
+        return !names.contains { name in
+            guard name.hasSuffix(".portal"), name != "defaultsd.portal" else { return false }
+            let text = try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)
+            return text?.contains("org.freedesktop.impl.portal.Settings") ?? true
+        }
+    }
+
+    /// Writes a line to standard error, which goes to the user's journal.
+    static func log(_ line: String) {
+        let bytes = Array("defaults-portal: \(line)\n".utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+#else
+import Glibc
+
+/// `defaults-portal` without the trait `Portal`.
+@main
+struct DefaultsPortal {
+    static func main() {
+        let text = Array("defaults-portal: This program was built without the trait Portal.\n".utf8)
+        _ = write(STDERR_FILENO, text, text.count)
+        exit(69)
+    }
+}
+#endif
