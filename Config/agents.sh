@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC2154,SC3013
-# Functions of Config/install and the Debian package that find, restart and end agents. The variable `program` has the
+# Functions of Config/install and the Debian package that find, restart and end agents and portals. The variable `program` has the
 # path of the installed agent.
 
 # Prints the user IDs of the running systemd user managers.
@@ -40,10 +40,10 @@ start_sockets() {
 # Stops the units of all users who are logged in, unless theirs aren't the ones in the given directory.
 stop_units() {
     for user in $(managed_users); do
-        path=$(as_user "$user" systemctl --user show --property=FragmentPath --value defaultsd.socket || true)
-        if [ "$path" -ef "$1/defaultsd.socket" ]; then
-            as_user "$user" systemctl --user stop defaultsd.socket defaultsd.service || true
-        fi
+        for unit in defaultsd.socket defaultsd.service defaults-portal.service; do
+            path=$(as_user "$user" systemctl --user show --property=FragmentPath --value "$unit" || true)
+            if [ "$path" -ef "$1/$unit" ]; then as_user "$user" systemctl --user stop "$unit" || true; fi
+        done
     done
 }
 
@@ -91,4 +91,19 @@ end_agent() {
 
 end_agents() {
     for pid in $(agents); do end_agent "$pid"; done
+}
+
+# Restarts the settings portals of all users who are logged in, as the installed version.
+restart_portals() {
+    for user in $(managed_users); do
+        as_user "$user" systemctl --user try-restart defaults-portal.service 2>/dev/null || true
+    done
+}
+
+# Ends all settings portals; without systemd, D-Bus has started them.
+end_portals() {
+    (
+        program=${program%/bin/*}/libexec/defaults-portal
+        for pid in $(agents); do kill "$pid" 2>/dev/null || true; done
+    )
 }
