@@ -44,6 +44,7 @@ struct Examination {
         findings +=
             location.both.map { HistoryExamination($0.directory, at: $0.address, in: environment).findings } ?? []
         findings += SystemExamination.findings(system)
+        findings += PortalExamination.findings(environment)
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
