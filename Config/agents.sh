@@ -40,7 +40,7 @@ start_sockets() {
 # Stops the units of all users who are logged in, unless theirs aren't the ones in the given directory.
 stop_units() {
     for user in $(managed_users); do
-        for unit in defaultsd.socket defaultsd.service defaults-portal.service; do
+        for unit in defaults-portal.service defaultsd.socket defaultsd.service; do
             path=$(as_user "$user" systemctl --user show --property=FragmentPath --value "$unit" || true)
             if [ "$path" -ef "$1/$unit" ]; then as_user "$user" systemctl --user stop "$unit" || true; fi
         done
