@@ -56,4 +56,9 @@ int settings_read(sd_bus *bus, const char *name, const char *key, sd_bus_error *
     sd_bus_message_unref(call);
     return result;
 }
+
+int settings_number(sd_bus_message *answer, uint32_t *number) {
+    int result = sd_bus_message_enter_container(answer, 'v', "v");
+    return result < 0 ? result : sd_bus_message_read(answer, "v", "u", number);
+}
 #endif

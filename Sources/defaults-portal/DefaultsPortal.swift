@@ -1,5 +1,6 @@
 #if Portal
 import ArgumentParser
+import DefaultsCore
 import FoundationEssentials
 import Glibc
 
@@ -13,13 +14,13 @@ struct DefaultsPortal: ParsableCommand {
             D-Bus starts this program when xdg-desktop-portal asks for settings. The setting color-scheme, for \
             example, comes from AppleInterfaceStyle in the global domain, so that `defaults write -g \
             AppleInterfaceStyle Dark` turns programs dark. See the page "Let the desktop follow preferences".
-            """)
+            """, version: Version.current)
 
     @Flag(help: "Print the standard map from preferences to settings, as a property list, and exit.") var map = false
     @Flag(
         help: """
-            Exit with 1 if preferences have settings, but the running portal doesn't ask this program for them; with \
-            69 if no portal is running; and otherwise with 0.
+            Print what is wrong with preferences that are settings, and why programs don't get them. Exit with 1 if \
+            they don't, with 69 if no portal is running, and otherwise with 0.
             """)
     var check = false
 
@@ -27,8 +28,11 @@ struct DefaultsPortal: ParsableCommand {
         if map { return print(SettingsMap.standard) }
         do {
             if check {
-                let isUsed = try SettingsBus.isUsed()
-                throw ExitCode(isUsed || FollowedPreferences(isAlone: false).settings().isEmpty ? 0 : 1)
+                let settings = FollowedPreferences(isAlone: false).settings()
+                settings.problems.forEach { print($0) }
+                guard let obstacle = try SettingsBus.findObstacle(to: settings) else { return }
+                Self.log(obstacle)
+                throw ExitCode(1)
             }
             try serve()
         } catch let error as SettingsBus.Failure {

@@ -4,7 +4,8 @@ import PropertyList
 
 /// The settings of the portal at one moment, by namespace and key.
 ///
-/// If there are other backends, a setting without a preference isn't among them, so that one of those gives its value.
+/// If there are other backends, a shared setting without a preference isn't among them, so that one of those gives its
+/// value.
 struct PortalSettings: Sendable {
     private(set) var values: [String: [String: PortalValue]] = [:]
     /// The values that settings have when their preferences are removed.
@@ -13,6 +14,9 @@ struct PortalSettings: Sendable {
     private(set) var problems: [String] = []
     /// The bytes that more values may have.
     private var room = Self.limit
+
+    /// The namespace of settings that other backends have, too.
+    private static let shared = "org.freedesktop.appearance"
 
     /// The maximum size of all values, so that one answer can hold them.
     private static let limit = 16 << 20
@@ -23,8 +27,8 @@ struct PortalSettings: Sendable {
     ///
     /// - Parameters:
     ///   - map: The map from preferences to settings.
-    ///   - isAlone: Whether there is no other backend, so that settings without a preference have their defaults. Some
-    ///     programs, such as those with libadwaita, follow only a setting that exists when they start.
+    ///   - isAlone: Whether there is no other backend, so that shared settings without a preference have their
+    ///     defaults. Some programs, such as those with libadwaita, follow only a setting that exists when they start.
     ///   - find: Returns the values of a domain that a search finds, and the keys that are in a domain of that name.
     init(
         _ map: SettingsMap, isAlone: Bool,
@@ -35,7 +39,7 @@ struct PortalSettings: Sendable {
         for (name, settings) in map.settings.sorted(by: { $0.key < $1.key }) {
             for (key, setting) in settings.sorted(by: { $0.key < $1.key }) {
                 defaults[name, default: [:]][key] = setting.fallback
-                if isAlone { values[name, default: [:]][key] = setting.fallback }
+                if isAlone || name != Self.shared { values[name, default: [:]][key] = setting.fallback }
                 for rule in setting.rules {
                     guard let preference = found[rule.domain]?.values[rule.key] else { continue }
                     guard let value = rule.apply(to: preference) else {
@@ -70,7 +74,7 @@ struct PortalSettings: Sendable {
                 "\(key) of \(name) is too large: the settings have at most \(Self.limit >> 20) MiB in total.")
             return
         }
-        room -= value.size
+        (room, isEmpty) = (room - value.size, false)
         values[name, default: [:]][key] = value
     }
 
@@ -79,8 +83,8 @@ struct PortalSettings: Sendable {
         String(String.UnicodeScalarView(name.unicodeScalars.prefix(100).map { $0.isASCII && $0.value < 32 ? "?" : $0 }))
     }
 
-    /// Whether no preference has a setting.
-    var isEmpty: Bool { values.allSatisfy { $0.key == SettingsMap.marker.name && $0.value.count == 1 } }
+    /// Whether no preference is a setting.
+    private(set) var isEmpty = true
 
     /// Returns the namespaces that match one of some patterns, or all if there are none.
     ///

@@ -112,7 +112,8 @@ enum PortalValue: Equatable, Sendable {
             if case .array(let elements) = value { parts = elements.map(\.portalNumber) }
             if case .string(let text) = value { parts = text.split(separator: " ").prefix(3).map { Double($0) } }
             let numbers = parts.compactMap(\.self)
-            guard parts.count == 3, numbers.count == 3 else { return nil }
+            let isColor = numbers.allSatisfy { (0...1).contains($0) } || numbers == [-1, -1, -1]
+            guard parts.count == 3, numbers.count == 3, isColor else { return nil }
             self = .color(numbers)
         }
     }

@@ -17,7 +17,9 @@ final class SettingsBus {
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
-        init(_ what: String, _ result: Int32) { description = "\(what): \(String(cString: strerror(-result)))." }
+        init(_ what: String, _ result: Int32 = 0) {
+            description = result == 0 ? "\(what)." : "\(what): \(String(cString: strerror(-result)))."
+        }
     }
 
     /// Connects to the session's bus, and takes the portal's name.
@@ -36,7 +38,9 @@ final class SettingsBus {
                 },
                 read_all: { context, patterns, answer, _ in SettingsBus.at(context).readAll(patterns, into: answer) }))
         try check(settings_object_add(bus, object), "The settings can't be put on D-Bus")
-        try check(sd_bus_request_name(bus, Self.name, 0), "The name \(Self.name) can't be taken on D-Bus")
+        let outcome = sd_bus_request_name(bus, Self.name, 0)
+        if outcome == -EEXIST { throw Failure("Another program has the name \(Self.name) on D-Bus") }
+        try check(outcome, "The name \(Self.name) can't be taken on D-Bus")
     }
 
     deinit {
@@ -52,28 +56,47 @@ final class SettingsBus {
         Unmanaged<SettingsBus>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Returns whether the desktop's portal asks this program for settings.
+    /// Returns why programs don't get some settings from the desktop's portal; `nil` if they get them.
     ///
     /// - Throws: `Failure` if there is no bus, or no portal is running.
-    static func isUsed() throws(Failure) -> Bool {
+    static func findObstacle(to settings: PortalSettings) throws(Failure) -> String? {
+        if settings.isEmpty { return nil }
+        if try read(SettingsMap.marker.name, SettingsMap.marker.key) == nil {
+            return "The desktop's portal doesn't ask defaults-portal for settings."
+        }
+        // A number that other backends have, too, tells which one is asked first.
+        let (name, key) = ("org.freedesktop.appearance", "color-scheme")
+        guard case .unsigned(let number)? = settings.values[name]?[key], try read(name, key) != number else {
+            return nil
+        }
+        return "The desktop's portal asks another backend for settings first."
+    }
+
+    /// Asks the desktop's portal for a setting.
+    ///
+    /// - Returns: The setting if it is a number, or else 0; `nil` if there is no such setting.
+    private static func read(_ name: String, _ key: String) throws(Failure) -> UInt32? {
         var bus: OpaquePointer?
         let opened = sd_bus_open_user(&bus)
         defer { sd_bus_flush_close_unref(bus) }
         guard opened >= 0, let bus else { throw Failure("The session's D-Bus can't be reached", opened) }
         var (error, answer) = (sd_bus_error(), nil as OpaquePointer?)
-        let result = settings_read(bus, SettingsMap.marker.name, SettingsMap.marker.key, &error, &answer)
+        let result = settings_read(bus, name, key, &error, &answer)
         defer {
             sd_bus_error_free(&error)
             sd_bus_message_unref(answer)
         }
-        if result >= 0 { return true }
+        if result >= 0, let answer {
+            var number: UInt32 = 0
+            return settings_number(answer, &number) < 0 ? 0 : number
+        }
+        func isError(_ names: String...) -> Bool {
+            names.contains { sd_bus_error_has_name(&error, "org.freedesktop.\($0)") != 0 }
+        }
         // Without any backend for settings, the portal lacks the interface.
-        let refusals = ["portal.Error.NotFound", "DBus.Error.UnknownMethod", "DBus.Error.UnknownInterface"]
-        if refusals.contains(where: { sd_bus_error_has_name(&error, "org.freedesktop.\($0)") != 0 }) { return false }
-        if sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.ServiceUnknown") != 0
-            || sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.NameHasNoOwner") != 0
-        {
-            throw Failure("The desktop's portal isn't running", result)
+        if isError("portal.Error.NotFound", "DBus.Error.UnknownMethod", "DBus.Error.UnknownInterface") { return nil }
+        if isError("DBus.Error.ServiceUnknown", "DBus.Error.NameHasNoOwner") {
+            throw Failure("The desktop's portal isn't running")
         }
         throw Failure("The desktop's portal doesn't answer", result)
     }

@@ -50,6 +50,9 @@ struct SettingsMap: Sendable {
         if case .dictionary(let standard)? = try? PropertyListValue(parsing: Array(Self.standard.utf8)) {
             add(standard)
         }
+        for other in values.keys.sorted() where !["Settings", "Domains"].contains(other) {
+            problems.append("\"\(other)\" isn't an entry of \(Self.domain). Use Settings or Domains.")
+        }
         switch values["Settings"] {
         case nil: break
         case .dictionary(let settings)?: add(settings)
@@ -130,7 +133,8 @@ extension SettingsMap.Rule {
                 reason: "\"\(other)\" isn't an entry of a rule. Use \(known.joined(separator: ", ")).")
         }
         guard let key = try text("Key") else { throw SettingsMap.Wrong(reason: "\"Key\" is missing.") }
-        guard let type = PortalType(rawValue: try text("Type") ?? "") else {
+        guard let name = try text("Type") else { throw SettingsMap.Wrong(reason: "\"Type\" is missing.") }
+        guard let type = PortalType(rawValue: name) else {
             let types = PortalType.allCases.map(\.rawValue).joined(separator: ", ")
             throw SettingsMap.Wrong(reason: "\"Type\" must be one of \(types).")
         }

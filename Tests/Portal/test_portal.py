@@ -218,6 +218,10 @@ class PortalTests(unittest.TestCase):
         self.session.agent.run("delete", "-g", "AppleInterfaceStyle")
         self.expect_signal(APPEARANCE, "color-scheme", 0)
         self.assertEqual(self.session.read("color-scheme"), 1)
+        # A namespace of one's own has its default beside other backends.
+        rule = "{ org.example.toolkit = { density = { Key = Density; Type = s; Default = normal; }; }; }"
+        self.session.agent.run("write", "org.defaultsd.portal", "Settings", rule)
+        self.expect("org.example.toolkit", "density", "normal")
 
     def test_it_sleeps_while_nothing_changes(self) -> None:
         def wake_ups() -> int:
@@ -292,7 +296,7 @@ class PortalTests(unittest.TestCase):
         def findings() -> list[str]:
             environment = {**self.session.environment, "PATH": str(prefix / "bin")}
             report = subprocess.run(
-                [prefix / "bin/defaults", "doctor", "--json"], env=environment, stdout=subprocess.PIPE, check=True)
+                [prefix / "bin/defaults", "doctor", "--json"], env=environment, stdout=subprocess.PIPE)
             return [finding["id"] for finding in json.loads(report.stdout)["findings"]]
 
         prefix = self.session.agent.runtime / "prefix"
@@ -300,6 +304,10 @@ class PortalTests(unittest.TestCase):
             (prefix / program).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PORTAL.parent / Path(program).name, prefix / program)
         self.assertEqual(check(), 0)
+        self.session.agent.run("write", "org.defaultsd.portal", "settings", "x")
+        self.assertIn("portal-preference", findings())
+        self.session.agent.run("delete", "org.defaultsd.portal")
+        self.assertEqual([name for name in findings() if name.startswith("portal")], [])
         self.session.kill("defaults-portal")
         # Nothing is wrong without a preference that has a setting.
         self.assertEqual(check(), 0)

@@ -32,5 +32,8 @@ int settings_object_add(sd_bus *bus, struct settings_object *object);
 int settings_read(sd_bus *bus, const char *name, const char *key, sd_bus_error *error,
     sd_bus_message *_Nullable *_Nonnull answer);
 
+/// Reads the number in the portal's answer; returns a negative error number if it is none.
+int settings_number(sd_bus_message *answer, uint32_t *number);
+
 #pragma clang assume_nonnull end
 #endif

@@ -4,24 +4,33 @@ import Linux
 
 /// The desktop's settings portal, as `defaults-portal` sees it.
 enum PortalExamination {
-    /// Returns a note if preferences have settings, but the running portal doesn't ask `defaults-portal` for them.
+    /// Returns what is wrong with preferences that are settings, and whether programs get them.
     static func findings(_ environment: Environment) -> [Finding] {
         let prefix = Path.directory(of: Path.directory(of: AppIdentity.current.executable))
         let program = "\(prefix)/libexec/defaults-portal"
         guard environment["DBUS_SESSION_BUS_ADDRESS"] != nil, Path.isProgram(program),
-            case .ended(1, _)? = try? ProgramOutput.of(program, [program, "--check"], within: .seconds(5))
+            case .ended(let status, let problems)? = try? ProgramOutput.of(
+                program, [program, "--check"], within: .seconds(5))
         else { return [] }
+        let findings = problems.split(separator: "\n").map { problem in
+            Finding(
+                .warning, id: "portal-preference", message: "\(problem)",
+                remedy: "Correct it; the page \"Let the desktop follow preferences\" describes the settings.")
+        }
+        if status != 1 { return findings }
         let configuration = environment["XDG_CONFIG_HOME"] ?? environment.home.map { "\($0)/.config" } ?? "~/.config"
         let file = "\(configuration)/xdg-desktop-portal/portals.conf"
         let backends = "/usr/share/xdg-desktop-portal/portals"
-        let isInstalled = access("\(backends)/defaultsd.portal", F_OK) == 0
-        let copy = "Run `sudo cp \(prefix)/share/xdg-desktop-portal/portals/defaultsd.portal \(backends)/`. "
-        return [
+        let ours = "\(prefix)/share/xdg-desktop-portal/portals/defaultsd.portal"
+        let mustCopy = access("\(backends)/defaultsd.portal", F_OK) != 0 && access(ours, F_OK) == 0
+        let copy = mustCopy ? "Run `sudo cp \(ours) \(backends)/`. " : ""
+        return findings + [
             Finding(
                 .note, id: "portal-unused",
-                message: "The desktop's portal doesn't use defaults-portal, so programs don't follow preferences such "
+                message:
+                    "The desktop's portal doesn't ask defaults-portal first, so programs don't follow preferences such "
                     + "as AppleInterfaceStyle.",
-                remedy: (isInstalled ? "" : copy)
+                remedy: copy
                     + "With xdg-desktop-portal 1.17 or later, add the lines `[preferred]` and "
                     + "`org.freedesktop.impl.portal.Settings=defaultsd;gtk` to \(file). With an earlier version, add "
                     + "your desktop to the line `UseIn=` of \(backends)/defaultsd.portal. Then log in again.",
