@@ -20,6 +20,7 @@ struct Explore: ParsableCommand {
     @Option(help: "The compiled library that counts and interrupts the programs' calls.") var library: String
     @Option(help: "Explore only this kind: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).") var only: Kind?
     @Option(help: "Explore only this scenario.") var scenario: String?
+    @Option(help: "Explore only this program: agent, or command, whose scenarios are short.") var subject: Subject?
     @Option(help: "Try only as much of each kind as is possible in this time, chosen at random.") var seconds: Double?
     @Option(help: "The same, with the time for all kinds together.") var hours: Double?
     @Option(help: "The seed of the choice.") var seed: UInt64 = .random(in: 0..<1 << 32)
@@ -54,7 +55,7 @@ struct Explore: ParsableCommand {
         let kinds = only.map { [$0] } ?? Kind.allCases
         let seconds = seconds ?? hours.map { $0 * 3_600 / Double(kinds.count) }
         for kind in kinds {
-            isClean = try Exploration(kind, scenario, seconds, seed, workers).run() && isClean
+            isClean = try Exploration(kind, scenario, subject, seconds, seed, workers).run() && isClean
         }
         if !isClean { throw ExitCode.failure }
     }
@@ -73,19 +74,23 @@ final class Exploration: Sendable {
 
     private let kind: Kind
     private let scenario: String?
+    private let subject: Subject?
     private let seconds: Double?
     private let seed: UInt64
     private let workers: Int
     private let state = Mutex(State(cases: []))
 
-    init(_ kind: Kind, _ scenario: String?, _ seconds: Double?, _ seed: UInt64, _ workers: Int) {
-        (self.kind, self.scenario, self.seconds, self.seed, self.workers) = (kind, scenario, seconds, seed, workers)
+    init(
+        _ kind: Kind, _ scenario: String?, _ subject: Subject?, _ seconds: Double?, _ seed: UInt64, _ workers: Int
+    ) {
+        (self.kind, self.scenario, self.subject) = (kind, scenario, subject)
+        (self.seconds, self.seed, self.workers) = (seconds, seed, workers)
     }
 
     /// Returns whether no promise was broken.
     func run() throws -> Bool {
         let pairs = Scenario.all.filter { scenario == nil || $0.name == scenario }.flatMap { scenario in
-            scenario.subjects.map { (scenario, $0) }
+            scenario.subjects.filter { subject == nil || $0 == subject }.map { (scenario, $0) }
         }
         let found = Mutex([Int: Result<[Case], any Error>]())
         let remaining = Mutex(pairs.indices)

@@ -1,3 +1,4 @@
+import ArgumentParser
 import DefaultsClient
 import DefaultsCore
 import Glibc
@@ -5,7 +6,7 @@ import PropertyList
 import TestSupport
 
 /// The program under test: in an agent, or in a command that uses the files directly.
-enum Subject: String, CaseIterable {
+enum Subject: String, CaseIterable, ExpressibleByArgument {
     case agent
     case command
 }
