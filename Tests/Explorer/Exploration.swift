@@ -151,6 +151,8 @@ extension Case {
             return Outcome(findings: trial.findings)
         }
         let first = intervention.call
+        // In every second trial, an editor comes between the crashes.
+        if number(3).isMultiple(of: 2) { try Act.replace.perform(trial) }
         intervention.arm(.kill, at: number(3))
         trial.recover()
         let call = intervention.hasHappened ? "\(first), then \(intervention.call)" : nil
