@@ -64,12 +64,6 @@ final class Trial: @unchecked Sendable {
 
     var domainName: String { Self.domainName }
     var path: String { "\(place.preferences)/\(domain.fileName)" }
-    /// The path of the file itself, if the other one is a link.
-    var realPath: String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
     /// A directory beside the preferences.
     var elsewhere: String { place.root + "/elsewhere" }
 
