@@ -13,7 +13,7 @@ struct DefaultsPortal: ParsableCommand {
         discussion: """
             D-Bus starts this program when xdg-desktop-portal asks for settings. The setting color-scheme, for \
             example, comes from AppleInterfaceStyle in the global domain, so that `defaults write -g \
-            AppleInterfaceStyle Dark` turns programs dark. See the page "Let the desktop follow preferences".
+            AppleInterfaceStyle -string Dark` turns programs dark. See the page "Let the desktop follow preferences".
             """, version: Version.current)
 
     @Flag(help: "Print the standard map from preferences to settings, as a property list, and exit.") var map = false
