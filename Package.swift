@@ -135,7 +135,7 @@ let package = Package(
         .executableTarget(
             name: "defaults-portal",
             dependencies: [
-                "CSettingsBus", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
+                "CSettingsBus", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             swiftSettings: settings
