@@ -71,7 +71,8 @@ struct PortalSettings: Sendable {
     private mutating func add(_ value: PortalValue, to name: String, as key: String) {
         guard value.size <= room else {
             problems.append(
-                "\(key) of \(name) is too large: the settings have at most \(Self.limit >> 20) MiB in total.")
+                "\(Self.shown(key)) of \(name) is too large: the settings have at most \(Self.limit >> 20) MiB in "
+                    + "total.")
             return
         }
         (room, isEmpty) = (room - value.size, false)
