@@ -54,6 +54,8 @@ enum Kind: String, CaseIterable, ExpressibleByArgument, Sendable {
 struct Outcome {
     /// The call at which the interruption took place; `nil` if it didn't.
     var call: String?
+    /// Whether the program after the first crash made too few calls for a second one.
+    var lacksSecondCrash = false
     var findings: [String]
 }
 
@@ -155,7 +157,7 @@ extension Case {
         trial.recover()
         let call = intervention.hasHappened ? "\(first), then \(intervention.call)" : nil
         try trial.settle()
-        return Outcome(call: call, findings: trial.findings)
+        return Outcome(call: call, lacksSecondCrash: call == nil, findings: trial.findings)
     }
 
     /// Lets the power fail after a call, and continues with what may be left on the disk.

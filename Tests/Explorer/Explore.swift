@@ -145,8 +145,10 @@ final class Exploration: Sendable {
     private func report(_ trial: Case, _ result: Result<Outcome, any Error>) {
         let findings: [String]
         var call: String?
+        var lacksSecondCrash = false
         switch result {
-        case .success(let outcome): (findings, call) = (outcome.findings, outcome.call)
+        case .success(let outcome):
+            (findings, call, lacksSecondCrash) = (outcome.findings, outcome.call, outcome.lacksSecondCrash)
         case .failure(let error): findings = ["\(error)"]
         }
         state.withLock { state in
@@ -154,7 +156,7 @@ final class Exploration: Sendable {
             if state.tried % 10_000 == 0 { say("\(kind.rawValue): \(state.tried) trials so far") }
             if call != nil {
                 state.interrupted += 1
-            } else if let (first, second) = trial.crashes {
+            } else if lacksSecondCrash, let (first, second) = trial.crashes {
                 state.missing[first] = min(second, state.missing[first] ?? .max)
             }
             if findings.isEmpty { return }
