@@ -35,6 +35,8 @@ package struct FileVersions: Sendable {
     private var steps: [Step] = []
     /// The last version from a foreign writer: `total` after that version, and the time when it was written.
     private var written: (total: Int, time: Timestamp)?
+    /// The last version that may have changed any key: `total` before that version, and the time when it was written.
+    private(set) var unseen: (total: Int, time: Timestamp)?
     /// The time when the newest version became the file.
     private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
@@ -65,9 +67,20 @@ package struct FileVersions: Sendable {
             if let foreign { written = (total, foreign) }
         }
         if back.isEmpty { return }
+        append(Step(back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread))
+    }
+
+    /// Appends what a foreign writer has changed in the newest version beyond what is known, because it wrote while no
+    /// agent ran.
+    package mutating func appendUnseen(writtenAt time: Timestamp) {
+        unseen = (total, time)
+        append(Step(back: [:], isForeign: true, time: time, replacesUnread: false))
+    }
+
+    private mutating func append(_ step: Step) {
         total += 1
-        steps.append(Step(back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread))
-        keys += back.count
+        steps.append(step)
+        keys += step.back.count
         // Always retain the version before the newest, however many keys differ: the writer of a displaced file had
         // loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
@@ -86,6 +99,7 @@ package struct FileVersions: Sendable {
         latest = min(latest, now)
         for index in steps.indices { steps[index].time = min(steps[index].time, now) }
         if let written { self.written = (written.total, min(written.time, now)) }
+        if let unseen { self.unseen = (unseen.total, min(unseen.time, now)) }
     }
 
     /// Infers which keys the writer of a file changed.

@@ -168,7 +168,7 @@ package struct Merge: Sendable {
             result.overrule(disk[key], of: key, loaded: inference)
         }
         for key in inference.changed {
-            if pending[key] == nil, let last = keyTimes[key], last >= time {
+            if pending[key] == nil, isLater(key, than: disk[key], writtenAt: time, loadedBefore: total) {
                 // The version that replaced the displaced one holds a later change to the key.
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
                     result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
@@ -185,6 +185,16 @@ package struct Merge: Sendable {
             writtenAt: evidence.written)
         versions.append(back: difference, at: baseTime)
         return result
+    }
+
+    /// Returns whether `base` holds a later change to a key than a displaced version, or may hold one that the writer
+    /// of the displaced version can't have known.
+    private func isLater(
+        _ key: String, than value: PropertyListValue?, writtenAt time: Timestamp, loadedBefore total: Int
+    ) -> Bool {
+        if let last = keyTimes[key] { return last >= time }
+        guard let unseen = versions.unseen, total <= unseen.total, base[key] != nil else { return false }
+        return value == nil || unseen.time >= time
     }
 
     /// Records that the file now holds `base` with these edits.

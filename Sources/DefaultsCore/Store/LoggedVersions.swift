@@ -25,8 +25,12 @@ struct LoggedVersions {
 
     /// Reconstructs the versions of a domain's file from records, skipping those of other domains.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
-        for record in records {
-            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
+        for record in records where record.domain == domain {
+            if case .unknown(_, rest: nil) = record.event {
+                steps.append(Step(revision: record.revision, keys: [], isForeign: true, total: versions.total))
+                versions.appendUnseen(writtenAt: record.time)
+            }
+            guard let changeSet = record.changeSet else { continue }
             let isForeign = changeSet.source == .file
             var back: Difference = [:]
             var overruled: Difference = [:]

@@ -44,7 +44,9 @@ extension StoreState {
         let actions = change(domain, source: .file, at: now) { state in
             state.setFile(contents.version)
             state.format = contents.format
-            return state.merge.reload(contents, mayBeRestore: resumed.isRestored(contents))
+            let result = state.merge.reload(contents, mayBeRestore: resumed.isRestored(contents))
+            state.merge.versions.appendUnseen(writtenAt: contents.time)
+            return result
         }
         return actions + publish(.unknown(domain), at: now)
     }

@@ -214,6 +214,22 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": 3, "g": 1])
     }
 
+    @Test("A displaced file changes nothing that was written unseen after it, nor removes a key that may be new")
+    func displacedBeforeUnseenChange() {
+        var merge = Merge(base: ["a": 1, "unseen": 1, "new": 1])
+        let loaded = merge.versions.total
+        merge.versions.appendUnseen(writtenAt: now)
+        // What is displaced later has been written by somebody who could know the new key.
+        var later = merge
+        _ = later.displace(
+            ["a": 1, "unseen": 1], format: .xml, changedAt: after, loadedBefore: later.versions.total)
+        #expect(later.current == ["a": 1, "unseen": 1])
+        let result = merge.displace(
+            ["a": 1, "unseen": 0, "late": 1], format: .xml, changedAt: before, loadedBefore: loaded)
+        #expect(result.changes == [KeyChange(key: "late", old: nil, new: 1)])
+        #expect(merge.current == ["a": 1, "unseen": 1, "new": 1, "late": 1])
+    }
+
     @Test("A change in a displaced file loses to a later edit with the same value", arguments: [true, false])
     func displacedBeforeEqualEdit(isPending: Bool) {
         var merge = Merge(base: ["a": 1, "f": 1])

@@ -709,6 +709,37 @@ struct ResumeTests {
         }
     }
 
+    @Test(
+        "A displaced file that is found again removes no key that was added while no agent ran", arguments: [0, 1, 2])
+    func displacedBeforeUnseenWrite(restarts: Int) throws {
+        try withStoreFixture { fixture in
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["old": 1])
+                try first.save(fixture.domain)
+                _ = first.examineDisplaced()
+                let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(first, ["mine": 1])
+                try first.save(fixture.domain, onObstacle: .override)
+                let bytes = try PropertyListValue.dictionary(["old": 1, "theirs": 1]).write(as: .xml)
+                #expect(ftruncate(writer, 0) == 0)
+                try RawFile.write(bytes, to: writer)
+                close(writer)
+                // The agent is killed before it saves that.
+                #expect(eventually { first.examineDisplaced() && fixture.values(first)["theirs"] == 1 })
+            }
+            try fixture.writeLater(["old": 1, "mine": 1, "other": 1])
+            for _ in 0..<restarts { _ = try fixture.resumedStore() }
+            let last = try fixture.resumedStore()
+            _ = last.examineDisplaced()
+            #expect(fixture.values(last) == ["old": 1, "mine": 1, "theirs": 1, "other": 1])
+            try last.save(fixture.domain)
+            #expect(eventually { !last.examineDisplaced() })
+            #expect(fixture.values(last) == ["old": 1, "mine": 1, "theirs": 1, "other": 1])
+            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
+        }
+    }
+
     @Test("A program that continues from its own version across a restart doesn't revert what overruled it")
     func overruledBeforeRestart() throws {
         try withStoreFixture { fixture in
