@@ -43,6 +43,8 @@ final class Trial: @unchecked Sendable {
     private var follower: TrialFollower?
     /// Whether a failure may have kept the log from being written, so that followers get a gap.
     var mayHaveGaps = false
+    /// Whether the log may have discarded records while the follower was away.
+    var mayMissRecords = false
     /// Whether the subject may end by itself: it was killed, or its calls fail.
     var mayEnd = false
     /// Whether the subject's calls are recorded.
@@ -64,6 +66,12 @@ final class Trial: @unchecked Sendable {
 
     var domainName: String { Self.domainName }
     var path: String { "\(place.preferences)/\(domain.fileName)" }
+    /// The path of the file itself, if the other one is a link.
+    var realPath: String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
     /// A directory beside the preferences.
     var elsewhere: String { place.root + "/elsewhere" }
 
@@ -465,7 +473,8 @@ final class Trial: @unchecked Sendable {
         check(last)
         if let follower, let end = try? last.connect().barrier().cursor {
             let breaches = try follower.finish(
-                at: end, last, isComplete: !mayHaveGaps, isKept: !mayHaveGaps && !scenario.discardsRecords)
+                at: end, last, isComplete: !mayHaveGaps && !mayMissRecords,
+                isKept: !mayHaveGaps && !scenario.discardsRecords)
             breaches.forEach { add("\(Promise.followers.rawValue): \($0)") }
         }
         if last.terminate() != 0 { add(.survives, "an agent didn't end properly") }
