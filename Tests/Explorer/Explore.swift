@@ -67,6 +67,8 @@ final class Exploration: Sendable {
         var cases: ArraySlice<Case>
         /// For a first crash, a number of calls that the next program doesn't make.
         var missing: [Case: Int] = [:]
+        /// The crashes that were left out, since the next program doesn't get that far.
+        var skipped = 0
         var tried = 0
         var interrupted = 0
         var breaches = 0
@@ -115,10 +117,11 @@ final class Exploration: Sendable {
                 if ContinuousClock.now - start > .seconds(10) { say("slow: \(next)") }
             }
         }
+        let seconds = (ContinuousClock.now - begin) / .seconds(1)
         return state.withLock { state in
             say(
-                "\(kind.rawValue): \(state.tried) of \(all) trials, \(state.interrupted) of them interrupted, "
-                    + "in \((ContinuousClock.now - begin) / .seconds(1)) s: \(state.breaches) with breaches")
+                "\(kind.rawValue): \(state.tried) of \(all - state.skipped) trials, \(state.interrupted) of them "
+                    + "interrupted, in \(seconds) s: \(state.breaches) with breaches")
             return state.breaches == 0
         }
     }
@@ -137,6 +140,7 @@ final class Exploration: Sendable {
             while let next = state.cases.popFirst() {
                 guard let (first, second) = next.crashes, let missing = state.missing[first], second > missing
                 else { return next }
+                state.skipped += 1
             }
             return nil
         }
@@ -216,8 +220,19 @@ extension Kind {
         }
     }
 
+    /// The calls of the scenarios' work so far, which three kinds need.
+    private static let recorded = Mutex([String: [RecordedCall]]())
+
     /// Returns the calls of a scenario's work, in order.
     static func calls(_ scenario: Scenario, _ subject: Subject) throws -> [RecordedCall] {
+        let name = "\(scenario.name) \(subject.rawValue)"
+        if let known = recorded.withLock({ $0[name] }) { return known }
+        let calls = try record(scenario, subject)
+        recorded.withLock { $0[name] = calls }
+        return calls
+    }
+
+    private static func record(_ scenario: Scenario, _ subject: Subject) throws -> [RecordedCall] {
         try withTemporaryDirectory { root in
             let trial = try Trial(scenario, subject, in: root)
             trial.records = true
