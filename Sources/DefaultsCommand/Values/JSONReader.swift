@@ -179,6 +179,14 @@ package struct JSONReader {
         if depth > limits.depth { throw problem("more than \(limits.depth) arrays and objects are nested") }
     }
 
+    /// Reads a date outside the years 0 to 9999, as `PropertyListDate.description` has it.
+    private static func distantDate(_ text: String) -> PropertyListDate? {
+        guard text.hasPrefix("2001-01-01T00:00:00Z + "), text.hasSuffix(" s"),
+            let seconds = Double(text.dropFirst(23).dropLast(2))
+        else { return nil }
+        return PropertyListDate(secondsSinceReferenceDate: seconds)
+    }
+
     /// Returns the value that an object with a single "$" key represents; `nil` for any other object.
     private static func wrapped(
         _ entries: DomainValues, _ problem: (String) -> Problem
@@ -190,7 +198,7 @@ package struct JSONReader {
             guard let bytes = copy.withUTF8({ Base64.decode($0) }) else { throw problem("$data is not base64") }
             return .data(bytes)
         case ("$date", .string(let text)):
-            guard let date = TypedDate.read(text) else { throw problem("$date is not a date") }
+            guard let date = TypedDate.read(text) ?? distantDate(text) else { throw problem("$date is not a date") }
             return .date(date)
         case ("$uid", .unsigned(let number)): return .uid(number)
         case ("$uid", .integer(let number)):
