@@ -1,4 +1,6 @@
 import DefaultsCore
+import Glibc
+import Linux
 import PropertyList
 
 /// A layer that has a key, with its file and the key's value, as `defaults explain` prints them.
@@ -24,11 +26,25 @@ struct LayerLine {
         return domain.name.isGlobal ? "\(location), all apps" : location
     }
 
+    /// The format of the file, as far as its beginning tells; `nil` if it can't be read.
+    private var format: DocumentFormat? {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.read(upTo: 1_024), !bytes.isEmpty
+        else { return nil }
+        return switch PropertyListFormat.detect(bytes) {
+        case .xml: .xml
+        case .binary: .binary
+        case .oldStyle: .oldStyle
+        }
+    }
+
     /// The layer as a JSON object.
     var json: String {
         JSONText.object(
             [("layer", JSONText.string(layer))] + ChangeJSON.location(domain) + [
-                ("file", JSONText.string(path)), ("wins", wins ? "true" : "false"), ("value", JSONText.of(value)),
+                ("file", JSONText.string(path)),
+                ("format", format.map { JSONText.string($0.rawValue) } ?? "null"),
+                ("wins", wins ? "true" : "false"), ("value", JSONText.of(value)),
             ])
     }
 

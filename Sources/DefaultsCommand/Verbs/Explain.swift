@@ -16,7 +16,8 @@ struct Explain: ParsableCommand {
 
             Prints one line for each layer that has the key: the layer, its file and the value. An asterisk marks the \
             layer that wins. --json prints one object: "domain", "key", and "layers", a list of objects with "layer", \
-            "domain", "host", "file", "wins" and "value". The key is taken literally; it can't be a path.
+            "domain", "host", "file", "format" (xml, binary or old-style), "wins" and "value". The key is taken \
+            literally; it can't be a path.
 
             Without a key, prints one line for each key that an app finds: the key, the layer that wins, its file and \
             the value. --json then prints an object for each key, one a line.

@@ -40,10 +40,11 @@ struct VerbTests {
             commands: [["explain", "--json", "a.b"]],
             output: """
                 {"domain":"a.b","key":"","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
-                "file":"$P/a.b.plist","wins":true,"value":"3"}]}
+                "file":"$P/a.b.plist","format":"old-style","wins":true,"value":"3"}]}
                 {"domain":"a.b","key":"k","layers":[{"layer":"you, any host","domain":"a.b","host":null,\
-                "file":"$P/a.b.plist","wins":true,"value":"1"},{"layer":"system","domain":"a.b","host":null,\
-                "user":"$R/system","file":"$R/system/a.b.plist","wins":false,"value":"2"}]}
+                "file":"$P/a.b.plist","format":"old-style","wins":true,"value":"1"},\
+                {"layer":"system","domain":"a.b","host":null,"user":"$R/system","file":"$R/system/a.b.plist",\
+                "format":"old-style","wins":false,"value":"2"}]}
 
                 """),
         CommandCase(
@@ -60,7 +61,7 @@ struct VerbTests {
             files: layers, commands: [["explain", "--json", "a.b", "theirs"]],
             output: """
                 {"domain":"a.b","key":"theirs","layers":[{"layer":"system","domain":"a.b","host":null,"user":\
-                "$R/system","file":"$R/system/a.b.plist","wins":true,"value":"2"}]}
+                "$R/system","file":"$R/system/a.b.plist","format":"old-style","wins":true,"value":"2"}]}
 
                 """),
         CommandCase(
