@@ -22,6 +22,7 @@ let overFoundation: [SwiftSetting] =
 let linux = TargetDependencyCondition.when(platforms: [.linux])
 
 let programs = TargetDependencyCondition.when(traits: ["Programs"])
+let viewer = TargetDependencyCondition.when(traits: ["Viewer"])
 
 let package = Package(
     name: "defaultsd",
@@ -36,6 +37,7 @@ let package = Package(
         .executable(name: "defaultsd", targets: ["defaultsd"]),
         .executable(name: "defaults", targets: ["defaults"]),
         .executable(name: "defaults-portal", targets: ["defaults-portal"]),
+        .executable(name: "defaults-viewer", targets: ["defaults-viewer"]),
     ],
     // A dependency is fetched only if a trait that uses it is enabled, so an app that depends on this package with
     // `traits: []` fetches nothing else.
@@ -45,6 +47,7 @@ let package = Package(
         .trait(
             name: "RawInotify", description: "Uses the kernel's inotify interface instead of libinotifytools."),
         .trait(name: "Portal", description: "Builds the program defaults-portal, with libsystemd."),
+        .trait(name: "Viewer", description: "Builds the program defaults-viewer."),
         .trait(
             name: "OverFoundation",
             description: "Makes DefaultsKit a layer over Foundation's class, as it is on Apple's systems."),
@@ -138,6 +141,20 @@ let package = Package(
                 "CSettingsBus", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
+            swiftSettings: settings
+        ),
+
+        // The viewer; without its trait, it only says so.
+        .executableTarget(
+            name: "defaults-viewer",
+            dependencies: [
+                "DefaultsCommand", "DefaultsCore", "Linux", "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+                .product(name: "NIOCore", package: "swift-nio", condition: viewer),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: viewer),
+                .product(name: "NIOPosix", package: "swift-nio", condition: viewer),
+            ],
+            resources: [.embedInCode("Page")],
             swiftSettings: settings
         ),
 

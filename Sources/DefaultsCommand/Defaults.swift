@@ -26,7 +26,7 @@ struct Defaults: ParsableCommand {
             CommandGroup(name: "Files", subcommands: [Import.self, Export.self, Convert.self, Diff.self]),
             CommandGroup(
                 name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
-            CommandGroup(name: "Follow", subcommands: [Tail.self]),
+            CommandGroup(name: "Follow", subcommands: [Tail.self, View.self]),
             CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self, Socket.self, Bridge.self]),
         ]
     )

@@ -53,6 +53,8 @@ enum OptionTable {
         Verb(names: ["tail", "watch"], domains: .one,
             flags: ["--json", "--initial"],
             options: ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--exec", "--color"]),
+        Verb(names: ["view"], domains: .one,
+            flags: ["--read-only", "--print-url"], options: []),
         Verb(names: ["status"], domains: .none,
             flags: ["--json"], options: []),
         Verb(names: ["doctor"], domains: .none,

@@ -24,7 +24,7 @@ package enum JSONText {
     }
 
     /// Returns an object as one line of JSON, with its keys in the given order.
-    static func object(_ entries: [(key: String, value: String)]) -> String {
+    package static func object(_ entries: [(key: String, value: String)]) -> String {
         "{" + entries.map { "\(string($0.key)):\($0.value)" }.joined(separator: ",") + "}"
     }
 

@@ -2,14 +2,11 @@ import Glibc
 import Linux
 
 /// The outcome and the output of a program that is run with a time limit.
-enum ProgramOutput {
+package enum ProgramOutput {
     /// The program ended by itself, with this status, as a shell reports it, and this output.
     case ended(Int32, String)
     /// The program and all other processes of its group were killed.
     case timeout
-
-    /// The maximum number of bytes that are kept.
-    private static let maximum = 1 << 16
 
     /// Runs a program without input, and discards its standard error.
     ///
@@ -17,26 +14,44 @@ enum ProgramOutput {
     static func of(
         _ program: String, _ arguments: [String], within time: Duration
     ) throws(Failure) -> ProgramOutput {
-        guard let ends = try? SystemCall.pipe() else {
-            throw Failure("Can't create a pipe for the output of \(program).", .inputOutput)
-        }
-        let reader = FileDescriptor(owning: ends.reader)
-        var writer: FileDescriptor? = FileDescriptor(owning: ends.writer)
-        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else {
+        let run = try run(program, arguments, within: time, limit: 1 << 16)
+        return run.status.map { .ended($0, String(decoding: run.output, as: UTF8.self)) } ?? .timeout
+    }
+
+    /// Runs a program without input.
+    ///
+    /// - Parameters:
+    ///   - program: The program's name or path.
+    ///   - arguments: Its arguments, starting with its own name.
+    ///   - time: The time after which it is killed, with all other processes of its group.
+    ///   - limit: The number of bytes that are kept of its standard output and of its standard error.
+    /// - Returns: The status, as a shell reports it, or `nil` if it was killed; and what it wrote.
+    /// - Throws: A `Failure` if the program can't be started.
+    package static func run(
+        _ program: String, _ arguments: [String], within time: Duration, limit: Int
+    ) throws(Failure) -> (status: Int32?, output: [UInt8], errors: [UInt8]) {
+        guard let outputEnds = try? SystemCall.pipe() else { throw noPipe(program) }
+        let output = FileDescriptor(owning: outputEnds.reader)
+        var outputWriter: FileDescriptor? = FileDescriptor(owning: outputEnds.writer)
+        guard let errorEnds = try? SystemCall.pipe() else { throw noPipe(program) }
+        let errors = FileDescriptor(owning: errorEnds.reader)
+        var errorWriter: FileDescriptor? = FileDescriptor(owning: errorEnds.writer)
+        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDONLY) else {
             throw Failure("/dev/null can't be opened.", .inputOutput)
         }
         let child = try Failure.translating(
             ChildProcess.start(
-                program, with: arguments, input: nothing.number, output: ends.writer, errors: nothing.number, group: 0))
-        writer = nil
-        _ = consume writer
+                program, with: arguments, input: nothing.number, output: outputEnds.writer, errors: errorEnds.writer,
+                group: 0, inheritsFiles: false))
+        outputWriter = nil
+        _ = consume outputWriter
+        errorWriter = nil
+        _ = consume errorWriter
         let deadline = ContinuousClock.now + time
-        let bytes = read(reader, until: deadline)
+        let written = read([output.number, errors.number], until: deadline, limit)
         // It may have closed its output without ending.
         while ContinuousClock.now < deadline {
-            if let status = try Failure.translating(child.status) {
-                return .ended(status, String(decoding: bytes, as: UTF8.self))
-            }
+            if let status = try Failure.translating(child.status) { return (status, written[0], written[1]) }
             Backoff.pause(.milliseconds(1))
         }
         kill(-child.pid, SIGKILL)
@@ -45,24 +60,34 @@ enum ProgramOutput {
             if try Failure.translating(child.status) != nil { break }
             Backoff.pause(.milliseconds(1))
         }
-        return .timeout
+        return (nil, written[0], written[1])
     }
 
-    /// Reads until the end of the output or a deadline.
-    private static func read(_ reader: borrowing FileDescriptor, until deadline: ContinuousClock.Instant) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        while true {
+    private static func noPipe(_ program: String) -> Failure {
+        Failure("Can't create a pipe for the output of \(program).", .inputOutput)
+    }
+
+    /// Reads from descriptors until the end of them all or a deadline.
+    private static func read(
+        _ readers: [Int32], until deadline: ContinuousClock.Instant, _ limit: Int
+    ) -> [[UInt8]] {
+        var bytes = [[UInt8]](repeating: [], count: readers.count)
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var waiting = readers.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while waiting.contains(where: { $0.fd >= 0 }) {
             let left = ((deadline - .now) / .milliseconds(1)).rounded(.up)
-            var waiting = pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0)
-            guard left > 0 else { return bytes }
-            let ready = poll(&waiting, 1, Int32(clamping: Int64(left)))
+            guard left > 0 else { break }
+            let ready = poll(&waiting, nfds_t(waiting.count), Int32(clamping: Int64(left)))
             if ready < 0, errno == EINTR { continue }
-            guard ready > 0 else { return bytes }
-            let count = Glibc.read(reader.number, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return bytes }
-            if bytes.count < maximum { bytes += buffer[..<count] }
+            guard ready > 0 else { break }
+            for index in waiting.indices where waiting[index].fd >= 0 && waiting[index].revents != 0 {
+                let count = Glibc.read(waiting[index].fd, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                // `poll` ignores a descriptor of -1.
+                if count <= 0 { waiting[index].fd = -1 }
+                if count > 0, bytes[index].count < limit { bytes[index] += buffer[..<count] }
+            }
         }
+        return bytes
     }
 }

@@ -1,0 +1,56 @@
+import ArgumentParser
+import DefaultsCore
+import Glibc
+import Linux
+
+/// `defaults view`.
+struct View: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "view",
+        abstract: "See preferences live in a browser.",
+        discussion: """
+            Opens a page that shows all domains and keys, where each value comes from, who changed it and when, and \
+            every change as it happens. Values are edited and changes undone there.
+
+            The page is served to one browser of yours, by this program, until you press Ctrl-C or have closed the \
+            page for five minutes. Nothing leaves this machine. With --print-url, no browser is started; the address \
+            that is printed works once.
+
+            EXAMPLES
+              defaults view
+              defaults view org.example.editor
+              defaults view --read-only --print-url
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @Flag(help: "Let the page change nothing.") var readOnly = false
+    @Flag(name: .customLong("print-url"), help: "Print the page's address, instead of starting a browser.")
+    var printsAddress = false
+    @Argument(help: "The domain to show first.", completion: Candidates.domain) var domain: String?
+
+    func run() throws {
+        let command = AppIdentity.current.executable
+        let directory = Path.directory(of: command)
+        // Programs that aren't in the PATH are in libexec; after a build, all are in one directory.
+        let places = ["\(Path.directory(of: directory))/libexec/defaults-viewer", "\(directory)/defaults-viewer"]
+        guard let program = places.first(where: Path.isProgram) else {
+            throw Failure(
+                "The program defaults-viewer isn't installed: it is neither \(places[0]) nor \(places[1]).",
+                .unavailable)
+        }
+        var arguments = ["defaults-viewer", "--command", command]
+        if readOnly { arguments.append("--read-only") }
+        if printsAddress { arguments.append("--print-url") }
+        if let domain {
+            let found = try location.find(domain).domain
+            arguments.append("--domain=\(found.name)")
+            if let host = found.host.identifier { arguments.append("--host=\(host)") }
+        }
+        if let directory = location.directory { setenv("DEFAULTS_DIRECTORY", directory, 1) }
+        if let socket = location.socket { setenv("DEFAULTSD_SOCKET", socket, 1) }
+        var words = arguments.map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        execv(program, &words)
+        throw Failure("\(program) can't be started: \(SystemCall.message(errno)).", .unavailable)
+    }
+}

@@ -1,0 +1,71 @@
+#if Viewer
+import DefaultsCommand
+import DefaultsCore
+import NIOCore
+import PropertyList
+
+/// A page's stream of server-sent events, each of which has its cursor as `id`.
+///
+/// A browser that lost its connection names the last one, and the stream continues after it (WHATWG HTML, *Server-sent
+/// events*). Confined to the event loop.
+final class EventStream {
+    private let viewer: Viewer
+    /// Writes text to the page.
+    private let write: (ByteBuffer) -> Void
+    private let close: () -> Void
+    private var subscription: Int64?
+
+    init(_ viewer: Viewer, write: @escaping (ByteBuffer) -> Void, close: @escaping () -> Void) {
+        (self.viewer, self.write, self.close) = (viewer, write, close)
+    }
+
+    /// Begins after a cursor, or with all values.
+    func begin(after cursor: String?) {
+        // Half a second after the connection is lost, the browser connects again.
+        send("retry: 500\n\n")
+        let bridge = viewer.state.value.bridge
+        let first = #"{"readOnly":\#(viewer.isReadOnly)}"#
+        send("event: begin\ndata: \(first)\n\n")
+        if let welcome = bridge.welcome { announce(welcome) }
+        let start = cursor.flatMap { try? Cursor($0) }.map(\.description) ?? "snapshot"
+        let request: DomainValues = ["type": "subscribe", "from": .string(start), "mode": "everything"]
+        // A stream that ends is begun again by the browser, with the last cursor.
+        subscription = bridge.follow(request, on: viewer.loop) { [self] message in
+            guard let message else { return fail(.string("The command `defaults bridge` has ended.")) }
+            if message.type == "failure" {
+                return fail(message.fields["message"] ?? .string("The subscription has failed."))
+            }
+            // The cursor of `subscribed` is later than the values that are still to come.
+            send(message, isPlace: message.type != "subscribed")
+        }
+        if subscription == nil { fail(.string("The command `\(bridge.command)` can't be started.")) }
+    }
+
+    /// Says that the bridge has connected to an agent.
+    func announce(_ welcome: Bridge.Message) { send(welcome, event: "welcome", isPlace: false) }
+
+    private func fail(_ reason: PropertyListValue) {
+        send("event: problem\ndata: \(JSONText.of(.dictionary(["message": reason])))\n\n")
+        close()
+    }
+
+    private func send(_ message: Bridge.Message, event: String? = nil, isPlace: Bool = true) {
+        var text = ByteBuffer()
+        if let event { text.writeString("event: \(event)\n") }
+        if isPlace, let cursor = message.cursor { text.writeString("id: \(cursor)\n") }
+        text.writeString("data: ")
+        text.writeImmutableBuffer(message.text)
+        text.writeString("\n\n")
+        write(text)
+    }
+
+    private func send(_ text: String) { write(ByteBuffer(string: text)) }
+
+    /// Ends the subscription of a page that is gone.
+    func end() {
+        if let subscription { viewer.state.value.bridge.unfollow(subscription, on: viewer.loop) }
+        subscription = nil
+        viewer.remove(self)
+    }
+}
+#endif

@@ -1,0 +1,165 @@
+// The values of all domains, kept up to date from the server's stream of events.
+
+import { parse, unpacked } from "./values.js";
+
+// Returns what tells domains apart: the name, the host and the user, each of which may be missing.
+export function identity(message) { return JSON.stringify([message.domain, message.host ?? "", message.user ?? ""]); }
+
+// Creates the page's or the worker's form of a domain from an event with all its values.
+export function domainOf(message) {
+    return {
+        id: identity(message), name: message.domain, host: message.host, user: message.user, damage: message.damage,
+        values: new Map(unpacked(message.values)),
+    };
+}
+
+// Applies a change to a map of domains, and returns its domain.
+export function apply(domains, message) {
+    const id = identity(message);
+    let domain = domains.get(id);
+    if (!domain) domains.set(id, domain = domainOf({ ...message, values: {} }));
+    for (const change of message.changes ?? []) {
+        if ("new" in change) domain.values.set(change.key, change.new);
+        else domain.values.delete(change.key);
+    }
+    if (message.type === "damaged") domain.damage = message.reason;
+    if (message.type === "recovered") domain.damage = undefined;
+    return domain;
+}
+
+const revision = (cursor) => Number(cursor.split(":")[1]);
+
+// Follows the stream, and passes on what happens in small batches: `all` (all domains), `domain` (one, with new
+// values),
+// `event` (a change set or another event), `welcome` and `state`.
+export class Model {
+    constructor(send) {
+        this.send = send;
+        this.domains = new Map();
+        this.state = { name: "reading" };
+        this.info = {};
+        this.cursor = null;
+        this.batch = [];
+        // The revision of each domain's last event, and the one up to which its values are known from reading it again.
+        this.last = new Map();
+        this.known = new Map();
+        this.start();
+    }
+
+    // Everything that a page must know to begin.
+    get all() {
+        return { kind: "all", domains: [...this.domains.values()], info: this.info, state: this.state };
+    }
+
+    start() {
+        const after = this.cursor ? `?after=${this.cursor}` : "";
+        const source = new EventSource(`/events${after}`);
+        const read = (event) => parse(event.data);
+        source.addEventListener("begin", (event) => this.inform(read(event)));
+        source.addEventListener("welcome", (event) => this.inform({ agent: read(event) }));
+        source.addEventListener("problem", (event) => { this.problem = read(event).message; });
+        source.addEventListener("message", (event) => {
+            this.receive(read(event));
+            if (event.lastEventId) this.cursor = event.lastEventId;
+        });
+        source.addEventListener("error", () => {
+            this.setState({ name: "lost", reason: this.problem });
+            this.problem = undefined;
+            if (source.readyState !== EventSource.CLOSED) return;
+            // The browser tries no more, as after an answer that isn't a stream.
+            setTimeout(() => this.start(), 2000);
+        });
+    }
+
+    inform(info) {
+        Object.assign(this.info, info);
+        this.post({ kind: "info", info: this.info });
+    }
+
+    setState(state) {
+        if (state.name === this.state.name && state.reason === this.state.reason) return;
+        this.state = state;
+        this.post({ kind: "state", state });
+    }
+
+    receive(message) {
+        switch (message.type) {
+            case "initial": {
+                const domain = domainOf(message);
+                this.domains.set(domain.id, domain);
+                this.post({ kind: "domain", domain });
+                break;
+            }
+            case "gap":
+                // All domains follow.
+                this.domains.clear();
+                this.last.clear();
+                this.known.clear();
+                this.setState({ name: "reading" });
+                this.post({ kind: "clear" });
+                this.post({ kind: "event", message });
+                break;
+            case "bookmark": case "subscribed":
+                if (message.type === "bookmark") this.setState({ name: "live" });
+                break;
+            default:
+                if (!message.domain) break;
+                this.last.set(identity(message), message.revision);
+                this.setState({ name: "live" });
+                // Values that were read again have the change already.
+                message.isApplied = message.revision <= (this.known.get(identity(message)) ?? 0);
+                if (!message.isApplied) apply(this.domains, message);
+                this.post({ kind: "event", message });
+                if (message.type === "unknown") this.reread(message);
+        }
+    }
+
+    // Reads a domain again, of which keys have changed that the event doesn't name.
+    async reread({ domain, host, user }) {
+        try {
+            const answer = await ask({ type: "read", domain, host, user });
+            const found = domainOf({ ...answer, host, user });
+            // If a later change has arrived already, these values are too old.
+            if ((this.last.get(found.id) ?? 0) > revision(answer.cursor)) return this.reread({ domain, host, user });
+            this.known.set(found.id, revision(answer.cursor));
+            this.domains.set(found.id, found);
+            this.post({ kind: "domain", domain: found });
+        } catch {
+            // The agent or the viewer is just being started again.
+            setTimeout(() => this.reread({ domain, host, user }), 1000);
+        }
+    }
+
+    post(message) {
+        this.batch.push(message);
+        if (this.batch.length === 1) setTimeout(() => this.flush(), 15);
+    }
+
+    flush() {
+        const batch = this.batch;
+        this.batch = [];
+        this.send(batch);
+    }
+}
+
+// Asks the agent, and returns its answer; throws an Error with a `code` if it refuses.
+export async function ask(request) { return checked(parse(await post("/ask", JSON.stringify(request)))); }
+
+function checked(answer) {
+    if (answer.type !== "failure") return answer;
+    throw Object.assign(new Error(answer.message), { code: answer.code });
+}
+
+// Runs a verb of the command, and returns its `status`, its `output` and its `errors`.
+export async function run(request) {
+    const outcome = JSON.parse(await post("/run", JSON.stringify(request)));
+    outcome.errors = outcome.errors.replace(/^defaults: /gm, "").trim();
+    return outcome;
+}
+
+async function post(path, body) {
+    const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text.trim());
+    return text;
+}

@@ -1,0 +1,128 @@
+#if Viewer
+import DefaultsCore
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// The server of the page: what its connections share.
+///
+/// Everything is confined to one event loop.
+final class Viewer: Sendable {
+    /// The numbers that keep the server small and lively.
+    enum Limits {
+        static let connections = 64
+        /// The size of a request's body, in bytes: an edit of a large value is the largest.
+        static let body = 64 << 20
+        /// The time for a whole request to arrive, and between requests.
+        static let request = TimeAmount.seconds(10)
+        /// The time for the agent to answer.
+        static let answer = TimeAmount.seconds(90)
+        /// The size of unread events, in bytes, above which a page is disconnected, to resume from its cursor.
+        static let unread = 256 << 20
+    }
+
+    /// The changing part; accessed only on the event loop.
+    struct State {
+        var access: Access
+        let bridge: Bridge
+        var connections = 0
+        var streams: [ObjectIdentifier: EventStream] = [:]
+        var end: Scheduled<Void>?
+        var whenEntered: @Sendable () -> Void = {}
+    }
+
+    let isReadOnly: Bool
+    /// The time after the last page closed until the program ends.
+    private let aloneTime: TimeAmount
+    /// The part of the page's address that names a domain; empty for the page itself.
+    let place: String
+    let loop: any EventLoop
+    let state: NIOLoopBoundBox<State>
+
+    init(
+        _ bridge: sending Bridge, showing domain: String?, _ host: String?, isReadOnly: Bool, endingAfter: TimeAmount,
+        on loop: any EventLoop
+    ) {
+        (self.isReadOnly, self.aloneTime, self.loop) = (isReadOnly, endingAfter, loop)
+        let host = host.map { "&host=\(Self.escaped($0))" } ?? ""
+        place = domain.map { "#domain=\(Self.escaped($0))\(host)" } ?? ""
+        state = .makeBoxSendingValue(State(access: Access(port: 0), bridge: bridge), eventLoop: loop)
+    }
+
+    /// Opens a port of the loopback interface, and returns it.
+    func listen() throws -> Int {
+        let channel = try ServerBootstrap(group: loop)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: Limits.unread))
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard state.value.connections < Limits.connections else { throw ChannelError.operationUnsupported }
+                    // Anything else could be another user's, who can also have the cookie: browsers send a host's
+                    // cookies to all of its ports.
+                    guard SocketOwner.isThisUser(ofPeer: channel) else {
+                        return try channel.pipeline.syncOperations.addHandler(Refusal())
+                    }
+                    state.value.connections += 1
+                    channel.closeFuture.whenComplete { _ in self.state.value.connections -= 1 }
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                    try pipeline.addHandler(HTTPConnection(self))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).wait()
+        let port = channel.localAddress?.port ?? 0
+        try loop.submit { [self] in
+            state.value.access = Access(port: port)
+            state.value.bridge.onWelcome = { [self] message in
+                for stream in state.value.streams.values { stream.announce(message) }
+            }
+            endIfAlone()
+        }.wait()
+        return port
+    }
+
+    /// Returns the address that works once.
+    func entrance(of port: Int) throws -> String {
+        let token = try loop.submit { [self] in state.value.access.token ?? "" }.wait()
+        return "http://127.0.0.1:\(port)/enter?token=\(token)"
+    }
+
+    /// Calls a function when the address was used.
+    func whenEntered(_ body: @escaping @Sendable () -> Void) {
+        loop.execute { [self] in state.value.whenEntered = body }
+    }
+
+    /// Returns a text as a part of an address (RFC 3986, section 2.1).
+    private static func escaped(_ text: String) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+        return text.utf8.map { byte in
+            if plain.contains(byte) { return String(UnicodeScalar(byte)) }
+            return (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+
+    // MARK: Pages
+
+    func add(_ stream: EventStream) {
+        state.value.streams[ObjectIdentifier(stream)] = stream
+        state.value.end?.cancel()
+    }
+
+    func remove(_ stream: EventStream) {
+        state.value.streams[ObjectIdentifier(stream)] = nil
+        endIfAlone()
+    }
+
+    private func endIfAlone() {
+        guard state.value.streams.isEmpty else { return }
+        state.value.end?.cancel()
+        state.value.end = loop.scheduleTask(in: aloneTime) {
+            // As if the user had ended the program.
+            kill(getpid(), SIGTERM)
+        }
+    }
+}
+#endif

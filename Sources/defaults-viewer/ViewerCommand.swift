@@ -1,0 +1,79 @@
+#if Viewer
+import DefaultsCommand
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// A verb of the command that the page may run.
+struct ViewerCommand {
+    private let arguments: [String]
+    let changesSomething: Bool
+
+    /// The time after which a command is killed.
+    private static let time = Duration.seconds(60)
+
+    /// Reads what the page asks for; fails if there is no such verb, or an operand is missing.
+    init?(_ request: DomainValues) {
+        func text(_ name: String) -> String? { if case .string(let text)? = request[name] { text } else { nil } }
+        let location = text("host").map { ["-host", $0] } ?? []
+        switch text("verb") {
+        case "doctor": (arguments, changesSomething) = (["doctor", "--json"], false)
+        case "explain":
+            guard let domain = text("domain"), let key = text("key") else { return nil }
+            (arguments, changesSomething) = (location + ["explain", "--json", "--", domain, key], false)
+        case "read":
+            guard let domain = text("domain"), let time = text("at") else { return nil }
+            (arguments, changesSomething) = (location + ["read", "--json", "--at=\(time)", "--", domain], false)
+        case "diff":
+            guard let domain = text("domain"), let since = text("since"), let until = text("until") else { return nil }
+            let times = ["--since=\(since)"] + (until.isEmpty ? [] : ["--until=\(until)"])
+            (arguments, changesSomething) = (location + ["diff", "--json"] + times + ["--", domain], false)
+        case "record":
+            guard let domain = text("domain"), let since = text("since") else { return nil }
+            let range = since.isEmpty ? "--all" : "--since=\(since)"
+            (arguments, changesSomething) = (
+                location + ["record", range, "--", GlobPattern.exactly(domain).text], false
+            )
+        case "log":
+            guard case .integer(let count)? = request["count"], let domain = text("domain"), let key = text("key"),
+                let program = text("program"), let since = text("since"), let until = text("until")
+            else { return nil }
+            let options = [("--by", program), ("--since", since), ("--until", until)].filter { !$1.isEmpty }.map {
+                "\($0)=\($1)"
+            }
+            let names = key.isEmpty ? (domain.isEmpty ? [] : [domain]) : [domain.isEmpty ? "*" : domain, key]
+            (arguments, changesSomething) = (["log", "--json", "-n", "\(count)"] + options + ["--"] + names, false)
+        case "undo":
+            guard case .integer(let number)? = request["number"], case .boolean(let isTried)? = request["dryRun"]
+            else { return nil }
+            let options = ["--color=never"] + (isTried ? ["--dry-run"] : [])
+            (arguments, changesSomething) = (["undo"] + options + ["\(number)"], !isTried)
+        default: return nil
+        }
+    }
+
+    /// Runs the command on a thread of its own, and calls the receiver there with its outcome, as JSON: `status`, which
+    /// is `null` if it took too long; `output`, which is text, or data if it isn't UTF-8; and `errors`.
+    ///
+    /// - Returns: Whether a thread could be started.
+    func run(_ command: String, _ receiver: @escaping @Sendable (String) -> Void) -> Bool {
+        let arguments = ["defaults"] + arguments
+        return DetachedThread.start {
+            do throws(Failure) {
+                let run = try ProgramOutput.run(command, arguments, within: Self.time, limit: 64 << 20)
+                let output = String(validating: run.output, as: UTF8.self).map { PropertyListValue.string($0) }
+                receiver(
+                    JSONText.object([
+                        ("status", run.status.map { "\($0)" } ?? "null"),
+                        ("output", JSONText.of(output ?? .data(run.output))),
+                        ("errors", JSONText.of(.string(String(decoding: run.errors, as: UTF8.self)))),
+                    ]))
+            } catch {
+                let message = JSONText.of(.string(error.message))
+                receiver(JSONText.object([("status", "null"), ("output", "\"\""), ("errors", message)]))
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,166 @@
+"""A viewer beside an agent of its own, and a browser, for the tests and the figures."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+from defaultsd.testing import Agent
+
+PROGRAMS = Path(os.environ["DEFAULTSD_PROGRAMS"])
+
+
+def eventually(condition: Callable[[], Any], complaint: str, seconds: float = 30) -> Any:
+    """Wait until a condition holds, and return its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, complaint
+        time.sleep(0.01)
+    return value
+
+
+class Session:
+    """An agent, and the viewer that shows its preferences."""
+
+    def __init__(self, root: Path) -> None:
+        self.agent = Agent(root)
+        self.agent.start()
+        self.environment = {**self.agent.environment, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
+        self.viewers: list[subprocess.Popen[str]] = []
+
+    def start(self, *options: str) -> str:
+        """Start the viewer, and return the address that works once."""
+        command = [PROGRAMS / "defaults-viewer", "--command", PROGRAMS / "defaults", "--print-url", *options]
+        viewer = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.viewers.append(viewer)
+        assert viewer.stdout is not None
+        return viewer.stdout.readline().strip()
+
+    @property
+    def viewer(self) -> subprocess.Popen[str]:
+        return self.viewers[-1]
+
+    def run(self, *arguments: str) -> str:
+        command = [str(PROGRAMS / "defaults"), *arguments]
+        return subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True).stdout
+
+    def bridge(self) -> int | None:
+        """Return the process ID of the viewer's bridge."""
+        children = Path(f"/proc/{self.viewer.pid}/task/{self.viewer.pid}/children")
+        found = [int(child) for path in children.parent.parent.glob("*/children") for child in path.read_text().split()]
+        return found[0] if found else None
+
+    def end(self) -> None:
+        for viewer in self.viewers:
+            if viewer.poll() is None:
+                viewer.send_signal(signal.SIGTERM)
+            viewer.wait(10)
+            assert viewer.stdout is not None
+            viewer.stdout.close()
+        self.agent.stop()
+        self.agent.close()
+
+
+class Client:
+    """A program that talks to the viewer without a browser."""
+
+    def __init__(self, address: str) -> None:
+        self.host = address.split("/")[2]
+        self.port = int(self.host.split(":")[1])
+        self.entrance = address[len(f"http://{self.host}") :]
+        self.cookie = ""
+
+    def enter(self) -> int:
+        status, headers, _ = self.request("GET", self.entrance)
+        self.cookie = headers.get("set-cookie", "").split(";")[0]
+        return status
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str | None] | None = None
+    ) -> tuple[int, dict[str, str], str]:
+        """Make a request as the page would, except for some header fields, and return the answer."""
+        fields: dict[str, str | None] = {"Host": self.host, "Cookie": self.cookie or None}
+        if method == "POST":
+            fields |= {"Origin": f"http://{self.host}", "Content-Type": "application/json"}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        if data is not None:
+            fields["Content-Length"] = str(len(data))
+        for name, value in (fields | (headers or {})).items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
+
+    def ask(self, **request: Any) -> tuple[int, str]:
+        status, _, text = self.request("POST", "/ask", request)
+        return status, text
+
+
+class Tunnel:
+    """A SOCKS5 proxy, whose connections a test can cut (RFC 1928)."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.sockets: list[socket.socket] = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=[client], daemon=True).start()
+
+    def serve(self, client: socket.socket) -> None:
+        try:
+            client.recv(client.recv(2, socket.MSG_WAITALL)[1], socket.MSG_WAITALL)
+            client.sendall(b"\x05\x00")
+            kind = client.recv(4, socket.MSG_WAITALL)[3]
+            length = {1: 4, 4: 16}.get(kind) or client.recv(1)[0]
+            host = client.recv(length, socket.MSG_WAITALL)
+            port = int.from_bytes(client.recv(2, socket.MSG_WAITALL), "big")
+            name = host.decode() if kind == 3 else socket.inet_ntop({1: socket.AF_INET, 4: socket.AF_INET6}[kind], host)
+            server = socket.create_connection((name, port))
+            client.sendall(b"\x05\x00\x00\x01" + bytes(6))
+        except (OSError, IndexError, KeyError):
+            client.close()
+            return
+        self.sockets += [client, server]
+        threading.Thread(target=relay, args=[client, server], daemon=True).start()
+        relay(server, client)
+
+    def cut(self) -> None:
+        for end in self.sockets:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.sockets = []
+
+
+def relay(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+    except OSError:
+        pass
+    for end in (source, target):
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
