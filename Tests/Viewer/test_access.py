@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import stat
@@ -195,16 +196,8 @@ class AccessTests(unittest.TestCase):
         value = "x" * (20 << 20)
         self.assertEqual(client.ask(type="edit", domain="org.example.a", set={"key": value})[0], 200)
         many = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(80)]
-        refused = 0
-        for connection in many:
-            connection.settimeout(0.2)
-            try:
-                refused += connection.recv(1) == b""
-            except ConnectionResetError:
-                refused += 1
-            except TimeoutError:
-                pass
-        self.assertEqual(refused, 80 - 63)
+        # A connection that is closed is readable, and the others send nothing yet.
+        eventually(lambda: len(select.select(many, [], [], 0)[0]) == 80 - 63, "the limit isn't 64")
         for connection in many:
             connection.close()
         eventually(lambda: answers(client), "the viewer doesn't recover")
