@@ -4,7 +4,6 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
 
 /// The server of the page: what its connections share.
 ///

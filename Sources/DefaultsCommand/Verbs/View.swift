@@ -35,7 +35,8 @@ struct View: ParsableCommand {
         let places = ["\(Path.directory(of: directory))/libexec/defaults-viewer", "\(directory)/defaults-viewer"]
         guard let program = places.first(where: Path.isProgram) else {
             throw Failure(
-                "The program defaults-viewer isn't installed: it is neither \(places[0]) nor \(places[1]).",
+                "The program defaults-viewer isn't installed: it is neither \(places[0]) nor \(places[1]). Run "
+                    + "Config/install, which builds it, too.",
                 .unavailable)
         }
         var arguments = ["defaults-viewer", "--command", command]
