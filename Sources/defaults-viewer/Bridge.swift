@@ -73,7 +73,12 @@ final class Bridge {
     }
 
     private func start(on loop: any EventLoop) {
-        guard let input = try? SystemCall.pipe(), let output = try? SystemCall.pipe() else { return }
+        guard let input = try? SystemCall.pipe() else { return }
+        guard let output = try? SystemCall.pipe() else {
+            close(input.reader)
+            close(input.writer)
+            return
+        }
         let child = try? ChildProcess.start(
             command, with: ["defaults", "bridge"], input: input.reader, output: output.writer, inheritsFiles: false)
         close(input.reader)

@@ -128,7 +128,7 @@ final class HTTPConnection: ChannelInboundHandler {
 
     /// Relays a request to the agent.
     private func ask(_ context: ChannelHandlerContext) {
-        let types: Set<String> = ["read", "domains", "history", "status", "synchronize", "edit"]
+        let types: Set<String> = ["read", "status", "edit"]
         guard let request = fields(context) else { return }
         guard case .string(let type)? = request["type"], types.contains(type), request["request"] == nil else {
             return respond(context, with: .badRequest, text: "There is no such request.")

@@ -55,7 +55,7 @@ final class Refusal: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     func channelActive(context: ChannelHandlerContext) {
-        let text = "Only the user who has started this server may use it.\n"
+        let text = "Only the user who started this server may use it.\n"
         let answer =
             "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: \(text.utf8.count)\r\n"
             + "Connection: close\r\n\r\n\(text)"

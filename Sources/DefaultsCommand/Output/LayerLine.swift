@@ -7,6 +7,8 @@ import PropertyList
 struct LayerLine {
     let domain: Domain
     let path: String
+    /// The file's format, for JSON; `nil` if it is unknown.
+    let format: DocumentFormat?
     /// Whether it is a file outside the preferences directory, which is in no app's search list.
     let isElsewhere: Bool
     let value: PropertyListValue
@@ -26,9 +28,10 @@ struct LayerLine {
         return domain.name.isGlobal ? "\(location), all apps" : location
     }
 
-    /// The format of the file, as far as its beginning tells; `nil` if it can't be read.
-    private var format: DocumentFormat? {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK),
+    /// Returns the format of a file, as far as its beginning tells; `nil` if it can't be read.
+    static func format(ofFile path: String) -> DocumentFormat? {
+        // A read that can be seen would count as one by a program that may write old values back.
+        guard let file = try? FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK),
             let bytes = try? file.read(upTo: 1_024), !bytes.isEmpty
         else { return nil }
         return switch PropertyListFormat.detect(bytes) {

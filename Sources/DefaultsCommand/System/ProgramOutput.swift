@@ -14,7 +14,7 @@ package enum ProgramOutput {
     static func of(
         _ program: String, _ arguments: [String], within time: Duration
     ) throws(Failure) -> ProgramOutput {
-        let run = try run(program, arguments, within: time, limit: 1 << 16)
+        let run = try run(program, arguments, within: time, limit: 1 << 16, keepsErrors: false)
         return run.status.map { .ended($0, String(decoding: run.output, as: UTF8.self)) } ?? .timeout
     }
 
@@ -25,10 +25,11 @@ package enum ProgramOutput {
     ///   - arguments: Its arguments, starting with its own name.
     ///   - time: The time after which it is killed, with all other processes of its group.
     ///   - limit: The number of bytes that are kept of its standard output and of its standard error.
+    ///   - keepsErrors: Whether to keep its standard error, instead of discarding it.
     /// - Returns: The status, as a shell reports it, or `nil` if it was killed; and what it wrote.
     /// - Throws: A `Failure` if the program can't be started.
     package static func run(
-        _ program: String, _ arguments: [String], within time: Duration, limit: Int
+        _ program: String, _ arguments: [String], within time: Duration, limit: Int, keepsErrors: Bool = true
     ) throws(Failure) -> (status: Int32?, output: [UInt8], errors: [UInt8]) {
         guard let outputEnds = try? SystemCall.pipe() else { throw noPipe(program) }
         let output = FileDescriptor(owning: outputEnds.reader)
@@ -36,13 +37,13 @@ package enum ProgramOutput {
         guard let errorEnds = try? SystemCall.pipe() else { throw noPipe(program) }
         let errors = FileDescriptor(owning: errorEnds.reader)
         var errorWriter: FileDescriptor? = FileDescriptor(owning: errorEnds.writer)
-        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDONLY) else {
+        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else {
             throw Failure("/dev/null can't be opened.", .inputOutput)
         }
         let child = try Failure.translating(
             ChildProcess.start(
-                program, with: arguments, input: nothing.number, output: outputEnds.writer, errors: errorEnds.writer,
-                group: 0, inheritsFiles: false))
+                program, with: arguments, input: nothing.number, output: outputEnds.writer,
+                errors: keepsErrors ? errorEnds.writer : nothing.number, group: 0, inheritsFiles: false))
         outputWriter = nil
         _ = consume outputWriter
         errorWriter = nil

@@ -41,7 +41,13 @@ struct Explain: ParsableCommand {
         let damages = snapshots.compactMap(\.damage)
         for damage in damages { Failure.report(damage) }
         let all = Set(snapshots.flatMap(\.values.keys)).sorted()
-        let found = try (key.map { [$0] } ?? all).map { ($0, try layers(of: $0, in: snapshots, open)) }
+        let directory = try location.directory(of: open.location)
+        let files = snapshots.map { snapshot in
+            let path = open.backend.system.path(of: snapshot.domain, besides: directory)
+            return (path, json ? LayerLine.format(ofFile: path) : nil)
+        }
+        let layers = Array(zip(snapshots, files))
+        let found = (key.map { [$0] } ?? all).map { ($0, Self.layers(of: $0, in: layers, open)) }
         guard found.first?.1.isEmpty == false else { throw missing(open, snapshots, among: all) }
         let style = style.text
         if json {
@@ -54,17 +60,18 @@ struct Explain: ParsableCommand {
     }
 
     /// Returns the layers that have a key, the one that wins first.
-    private func layers(of key: String, in snapshots: [DomainSnapshot], _ open: OpenDomain) throws -> [LayerLine] {
-        var layers: [LayerLine] = []
-        for snapshot in snapshots {
+    private static func layers(
+        of key: String, in layers: [(DomainSnapshot, file: (path: String, format: DocumentFormat?))], _ open: OpenDomain
+    ) -> [LayerLine] {
+        var found: [LayerLine] = []
+        for (snapshot, file) in layers {
             guard let value = snapshot.values[key] else { continue }
-            let directory = try location.directory(of: open.location)
-            layers.append(
+            found.append(
                 LayerLine(
-                    domain: snapshot.domain, path: open.backend.system.path(of: snapshot.domain, besides: directory),
-                    isElsewhere: open.location.directory != nil, value: value, wins: layers.isEmpty))
+                    domain: snapshot.domain, path: file.path, format: file.format,
+                    isElsewhere: open.location.directory != nil, value: value, wins: found.isEmpty))
         }
-        return layers
+        return found
     }
 
     private static func json(key: String, of name: DomainName, _ layers: [LayerLine]) -> String {

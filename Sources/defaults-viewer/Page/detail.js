@@ -175,9 +175,12 @@ export function detail(side, go) {
     async function drawLayers(place, domain, key) {
         const asked = turn;
         try {
-            const { status, output } = await run({ verb: "explain", domain: domain.name, host: domain.host, key });
+            const { status, output, errors } = await run({ verb: "explain", domain: domain.name, host: domain.host,
+                key });
             if (asked !== turn) return;
-            if (status !== 0) return place.replaceChildren();
+            // Without the key in any layer, the status is 1.
+            if (status === 1) return place.replaceChildren();
+            if (status !== 0) throw new Error(errors);
             const rows = parse(output, true).layers.map((layer) => [
                 layer.wins ? h("strong", {}, `${layer.layer} (in effect)`) : layer.layer,
                 h("code", {}, text(layer.value, 120)),

@@ -29,9 +29,8 @@ export function apply(domains, message) {
 
 const revision = (cursor) => Number(cursor.split(":")[1]);
 
-// Follows the stream, and passes on what happens in small batches: `all` (all domains), `domain` (one, with new
-// values),
-// `event` (a change set or another event), `welcome` and `state`.
+// Follows the stream, and passes on what happens in small batches: `clear` (there are no domains now), `domain` (one,
+// with all its values), `event` (a change set or another event), `info` and `state`.
 export class Model {
     constructor(send) {
         this.send = send;

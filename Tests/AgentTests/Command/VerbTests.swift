@@ -442,6 +442,21 @@ struct VerbTests {
         }
     }
 
+    @Test("Explaining a key doesn't count as reading its file")
+    func explainUnseen() throws {
+        try AgentProcess.withAgent { agent in
+            let place = agent.place
+            try Programs.run(Programs.defaults, ["write", "a.b", "k", "v"], environment: place.environment)
+            func accessTime() throws -> timespec { try RawFile.status(place.path("a.b")).st_atim }
+            let before = try accessTime()
+            let outcome = try Programs.run(
+                Programs.defaults, ["explain", "--json", "a.b", "k"], environment: place.environment)
+            #expect(outcome.output.contains(#""format":"xml""#))
+            let after = try accessTime()
+            #expect(after.tv_sec == before.tv_sec && after.tv_nsec == before.tv_nsec)
+        }
+    }
+
     @Test(
         "A stopped agent is reported within seconds, with status 75 and a remedy",
         arguments: [
