@@ -30,7 +30,7 @@ struct DiskTree: Hashable {
     var names: [String: UInt64] = [:]
     var inodes: [UInt64: Inode] = [:]
     /// The directory's own inode.
-    let root: UInt64
+    private(set) var root: UInt64
 
     /// The attributes that the programs set.
     static let attributes = ["user.defaultsd.published", "user.defaultsd.size"]
@@ -43,6 +43,25 @@ struct DiskTree: Hashable {
             tree.inodes[number]?.changed = 0
             tree.inodes[number]?.number = 0
             tree.inodes[number]?.born = 0
+        }
+        return tree
+    }
+
+    /// The same tree, for a comparison with that of another process, whose temporary files have other names.
+    var withoutChance: DiskTree {
+        let plain = withoutTimes
+        var tree = plain
+        (tree.names, tree.inodes, tree.root) = ([:], [:], 0)
+        var numbers: [UInt64: UInt64] = [:]
+        for (path, number) in names.sorted(by: { $0.key < $1.key }) {
+            let same = numbers[number] ?? UInt64(numbers.count)
+            numbers[number] = same
+            var name = path.replacing(#/[0-9A-Za-z]*[0-9][0-9A-Za-z]*/#, with: "#")
+            while tree.names[name] != nil { name += "#" }
+            tree.names[name] = same
+            tree.inodes[same] = plain.inodes[number]
+            // One of them has hashes and times.
+            tree.inodes[same]?.attributes = inodes[number]?.attributes.mapValues { _ in [] } ?? [:]
         }
         return tree
     }

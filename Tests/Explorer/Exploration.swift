@@ -57,7 +57,17 @@ struct Outcome {
     var call: String?
     /// Whether the program after the first crash made too few calls for a second one.
     var lacksSecondCrash = false
+    /// The hash of what the first crash left behind.
+    var leftovers: Int?
     var findings: [String]
+}
+
+/// The files and writes that a first crash leaves behind; the same ones lead to the same trials with a second crash.
+struct Leftovers: Hashable {
+    let scenario: String
+    let subject: Subject
+    let tree: DiskTree
+    let writes: [String: [Ledger.Outcome]]
 }
 
 extension Case {
@@ -105,6 +115,9 @@ extension Case {
         let work = trial.work()
         while !intervention.hasHappened, !work.finish(within: 0.001) {}
         guard intervention.hasHappened else {
+            // It must not happen to what follows: nobody would continue it.
+            intervention.disarm()
+            if intervention.hasHappened { kill(intervention.process, SIGCONT) }
             try trial.settle()
             return Outcome(findings: trial.findings)
         }
@@ -150,10 +163,12 @@ extension Case {
         try begin(trial, .kill)
         if !trial.work().finish() { trial.add(.survives, "the work doesn't end") }
         guard intervention.hasHappened else {
+            intervention.disarm()
             try trial.settle()
             return Outcome(findings: trial.findings)
         }
         let first = intervention.call
+        let leftovers = try trial.leftovers().hashValue
         // In every second trial, an editor comes between the crashes. Behind a link, it replaces the real file: nobody
         // looks for what is left where no link leads anymore.
         if number(3).isMultiple(of: 2) {
@@ -165,7 +180,7 @@ extension Case {
         trial.recover()
         let call = intervention.hasHappened ? "\(first), then \(intervention.call)" : nil
         try trial.settle()
-        return Outcome(call: call, lacksSecondCrash: call == nil, findings: trial.findings)
+        return Outcome(call: call, lacksSecondCrash: call == nil, leftovers: leftovers, findings: trial.findings)
     }
 
     /// Lets the power fail after a call, and continues with what may be left on the disk.

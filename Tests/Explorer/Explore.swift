@@ -67,9 +67,14 @@ final class Exploration: Sendable {
         var cases: ArraySlice<Case>
         /// For a first crash, a number of calls that the next program doesn't make.
         var missing: [Case: Int] = [:]
-        /// The crashes that were left out, since the next program doesn't get that far.
+        /// The hashes of what first crashes left behind, each with the first crash that is tried for it.
+        var leftovers: [Int: Case] = [:]
+        /// Those first crashes.
+        var tried: Set<Case> = []
+        /// The crashes that were left out, since the next program doesn't get that far, or because another first crash
+        /// leaves the same behind.
         var skipped = 0
-        var tried = 0
+        var trials = 0
         var interrupted = 0
         var breaches = 0
     }
@@ -120,8 +125,9 @@ final class Exploration: Sendable {
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         return state.withLock { state in
             say(
-                "\(kind.rawValue): \(state.tried) of \(all - state.skipped) trials, \(state.interrupted) of them "
-                    + "interrupted, in \(seconds) s: \(state.breaches) with breaches")
+                "\(kind.rawValue): \(state.trials) of \(all - state.skipped) trials, \(state.interrupted) of them "
+                    + "interrupted, in \(seconds) s: \(state.breaches) with breaches"
+                    + (state.leftovers.isEmpty ? "" : "; first crashes left \(state.leftovers.count) different states"))
             return state.breaches == 0
         }
     }
@@ -150,18 +156,28 @@ final class Exploration: Sendable {
         let findings: [String]
         var call: String?
         var lacksSecondCrash = false
+        var leftovers: Int?
         switch result {
         case .success(let outcome):
             (findings, call, lacksSecondCrash) = (outcome.findings, outcome.call, outcome.lacksSecondCrash)
+            leftovers = outcome.leftovers
         case .failure(let error): findings = ["\(error)"]
         }
         state.withLock { state in
-            state.tried += 1
-            if state.tried % 10_000 == 0 { say("\(kind.rawValue): \(state.tried) trials so far") }
+            state.trials += 1
+            if state.trials % 10_000 == 0 { say("\(kind.rawValue): \(state.trials) trials so far") }
             if call != nil {
                 state.interrupted += 1
             } else if lacksSecondCrash, let (first, second) = trial.crashes {
                 state.missing[first] = min(second, state.missing[first] ?? .max)
+            }
+            if let leftovers, let (first, _) = trial.crashes {
+                if state.leftovers[leftovers] == nil {
+                    state.leftovers[leftovers] = first
+                    state.tried.insert(first)
+                }
+                // By chance, one may leave this behind at one time, and that at another.
+                if !state.tried.contains(first) { state.missing[first] = 0 }
             }
             if findings.isEmpty { return }
             state.breaches += 1

@@ -7,7 +7,7 @@ import PropertyList
 /// Not thread-safe: a trial's threads take turns.
 struct Ledger {
     /// Whether a write took place.
-    enum Outcome {
+    enum Outcome: Hashable {
         /// It was acknowledged, or completed by a foreign writer.
         case certain
         /// It failed, or its answer is missing: it may have taken place, or may still.
@@ -37,6 +37,9 @@ struct Ledger {
         let token = begin(values.mapValues { $0 })
         end(token, .certain)
     }
+
+    /// The outcomes of the writes to each key, in order.
+    var outcomes: [String: [Outcome]] { writes.mapValues { $0.map(\.outcome) } }
 
     /// All keys that have been written.
     var keys: [String] { writes.keys.sorted() }

@@ -140,6 +140,13 @@ final class Trial: @unchecked Sendable {
         }
     }
 
+    /// Returns the files and writes that the killed subject has left behind.
+    func leftovers() throws -> Leftovers {
+        Leftovers(
+            scenario: scenario.name, subject: subject, tree: try DiskTree(reading: place.root).withoutChance,
+            writes: state.withLock { $0.ledger.outcomes })
+    }
+
     /// Lets the next agent or command do what it does after a crash.
     func recover() {
         if subject == .agent {
