@@ -58,7 +58,7 @@ package struct HistoryArchive: Sendable {
     mutating func recordLoss(through revision: Revision) throws(SystemCall.Failure) {
         try check()
         if let file = try HistoryFile(reading: path), !file.bytes.isEmpty {
-            try Self.replace(path, with: file.bytes(withLossThrough: revision))
+            try NewFile.replace(path, with: file.bytes(withLossThrough: revision))
         } else {
             var thinned = ThinnedChanges()
             thinned.add(revision)
@@ -112,7 +112,7 @@ package struct HistoryArchive: Sendable {
         if let redaction { file.thinned.redaction = redaction }
         let kept = thinning.thin(file, without: exclusions, now: now)
         thinnedSize = kept.count
-        if kept != file.bytes { try Self.replace(path, with: kept) }
+        if kept != file.bytes { try NewFile.replace(path, with: kept) }
     }
 
     /// Repairs a damaged file before it is first used.
@@ -128,7 +128,7 @@ package struct HistoryArchive: Sendable {
     private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path) else { return }
         if contents.isDamaged {
-            try Self.replace(path, with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
+            try NewFile.replace(path, with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
         } else if contents.end < contents.bytes.count {
             let file = try FileDescriptor(opening: path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
             try SystemCall.run { ftruncate(file.number, off_t(contents.end)) }
@@ -138,22 +138,4 @@ package struct HistoryArchive: Sendable {
 
     /// Returns the path of the version that is to replace a file, which a crash may leave behind.
     static func newVersion(of path: String) -> String { "\(path).new" }
-
-    /// Replaces a file with a version that is durable; moves the old one to another path, if there is one.
-    static func replace(
-        _ path: String, with bytes: [UInt8], movingTo copy: String? = nil
-    ) throws(SystemCall.Failure) {
-        let temporary = newVersion(of: path)
-        unlink(temporary)
-        do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            try file.write(bytes)
-            try file.synchronize()
-            if let copy { try SystemCall.run { rename(path, copy) } }
-            try SystemCall.run { rename(temporary, path) }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-    }
 }

@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
-import Linux
+package import Linux
 
 /// The owner and the mode of files and directories that are created.
 ///
 /// They are accessible only to the user. What root creates belongs to the owner of the directory that contains it, who
 /// otherwise couldn't use it, and in a system directory, everyone may read it.
-enum NewFile {
+package enum NewFile {
     /// Creates a file that must not exist yet.
     ///
     /// - Parameters:
@@ -31,13 +31,39 @@ enum NewFile {
     }
 
     /// Creates a directory, unless there is one.
-    static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
+    package static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
         if try isInForeignDirectory(path) { return try makeDirectoryForOwner(path) }
         if mkdir(path, 0o700) != 0 {
             if errno == EEXIST { return }
             throw SystemCall.Failure(number: errno)
         }
         if isInSystemDirectory(path) { chmod(path, 0o755) }
+    }
+
+    /// Replaces a file with a durable version; its name is durable once the directory has been synchronized.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - bytes: The new contents.
+    ///   - temporary: The path of the version until it is complete, which a crash may leave behind; by default, the
+    ///     path of the file with ".new".
+    ///   - copy: The path to which the old version is moved first; `nil` to remove it.
+    /// - Throws: The failure of the system call.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], through temporary: String? = nil, movingTo copy: String? = nil
+    ) throws(SystemCall.Failure) {
+        let temporary = temporary ?? "\(path).new"
+        unlink(temporary)
+        do throws(SystemCall.Failure) {
+            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            try file.write(bytes)
+            try file.synchronize()
+            if let copy { try SystemCall.run { rename(path, copy) } }
+            try SystemCall.run { rename(temporary, path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
     }
 
     private static func createForOwner(
