@@ -75,7 +75,17 @@ let package = Package(
         // Layer 1: watching a directory, and the engine.
         .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
         .target(
-            name: "DefaultsCore", dependencies: ["CFork", "CLinux", "Linux", "PropertyList"], swiftSettings: settings),
+            name: "DefaultsCore", dependencies: ["CFork", "CLinux", "Linux", "Manifests", "PropertyList"],
+            swiftSettings: settings),
+        // Descriptions of preferences, and checks of values.
+        .target(name: "Manifests", dependencies: ["PropertyList"], swiftSettings: settings),
+
+        // The build plugin that makes typed keys from manifests, and its tool.
+        .executableTarget(
+            name: "make-defaults-keys", dependencies: ["Manifests", "PropertyList"], swiftSettings: settings),
+        .plugin(
+            name: "MakeDefaultsKeys", capability: .buildTool(), dependencies: ["make-defaults-keys"],
+            path: "Sources/MakeDefaultsKeys"),
 
         // Layer 2: the one client of the agent, with the store that a process uses where no agent runs.
         .target(
@@ -87,7 +97,7 @@ let package = Package(
             name: "DefaultsKit",
             dependencies: [
                 .byName(name: "DefaultsClient", condition: linux), .byName(name: "DefaultsCore", condition: linux),
-                .byName(name: "Linux", condition: linux), "PropertyList",
+                .byName(name: "Linux", condition: linux), .byName(name: "Manifests", condition: linux), "PropertyList",
             ],
             swiftSettings: settings + overFoundation),
 
@@ -112,7 +122,7 @@ let package = Package(
         .executableTarget(
             name: "defaultsd",
             dependencies: [
-                "CLinux", "DefaultsCore", "DirectoryWatcher", "Linux", "PropertyList",
+                "CLinux", "DefaultsCore", "DirectoryWatcher", "Linux", "Manifests", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
                 .product(name: "Logging", package: "swift-log", condition: programs),
                 .product(name: "NIOCore", package: "swift-nio", condition: programs),
@@ -124,7 +134,7 @@ let package = Package(
         .target(
             name: "DefaultsCommand",
             dependencies: [
-                "CLinux", "CProcCheck", "DefaultsClient", "DefaultsCore", "Linux", "PropertyList",
+                "CLinux", "CProcCheck", "DefaultsClient", "DefaultsCore", "Linux", "Manifests", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             swiftSettings: settings
@@ -164,7 +174,7 @@ let package = Package(
         .executableTarget(
             name: "defaults-bench",
             dependencies: [
-                "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "Linux",
+                "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "Linux", "Manifests",
                 "ProgramSupport", "PropertyList", "TestSupport", "defaults", "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
@@ -215,6 +225,10 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux", "Linux"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "ProgramSupport",
+        // An app with keys that the build plugin makes from its manifest.
+        .executableTarget(
+            name: "DescribedApp", dependencies: ["DefaultsKit"], path: "Tests/DescribedApp", swiftSettings: settings,
+            plugins: ["MakeDefaultsKeys"]),
             dependencies: ["DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "TestSupport"],
             path: "Tests/ProgramSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
@@ -267,7 +281,8 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCommand", "DefaultsCore",
-                "DefaultsKit", "DirectoryWatcher", "FoundationApp", "Forker", "FoundationWriter", "Leaver", "Linux",
+                "DefaultsKit", "DescribedApp", "DirectoryWatcher", "FoundationApp", "Forker", "FoundationWriter",
+                "Leaver", "Linux",
                 "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList", "ReadmeExample", "TestSupport",
                 "defaults", "defaults-bench", "defaultsd",
                 .product(name: "NIOCore", package: "swift-nio", condition: programs),

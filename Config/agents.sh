@@ -1,6 +1,6 @@
 # shellcheck shell=dash disable=SC2154,SC3013
-# Functions of Config/install and the Debian package that find, restart and end agents and portals. The variable `program` has the
-# path of the installed agent.
+# Functions of Config/install and the Debian package that find, restart and end agents and the other services. The
+# variable `program` has the path of the installed agent.
 
 # Prints the user IDs of the running systemd user managers.
 managed_users() {
@@ -93,15 +93,15 @@ end_agents() {
     for pid in $(agents); do end_agent "$pid"; done
 }
 
-# Restarts the settings portals of all users who are logged in, as the installed version.
-restart_portals() {
+# Restarts the settings portals and the connectors of all users who are logged in, as the installed version.
+restart_services() {
     for user in $(managed_users); do
         as_user "$user" systemctl --user try-restart defaults-portal.service 2>/dev/null || true
     done
 }
 
-# Ends all settings portals; without systemd, D-Bus has started them.
-end_portals() {
+# Ends all settings portals, which D-Bus has started without systemd, and all connectors.
+end_services() {
     (
         program=${program%/bin/*}/libexec/defaults-portal
         for pid in $(agents); do kill "$pid" 2>/dev/null || true; done

@@ -290,7 +290,7 @@ _defaults_read-type() {
 
 _defaults_write() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --key-path --literal-key --force --json --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --literal-key --force --strict --json --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options -1
@@ -541,9 +541,52 @@ _defaults_explain() {
     esac
 }
 
+_defaults_describe() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --color)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion describe -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion describe -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion describe -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _defaults_edit() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --xml --version -h --help)
+    non_repeating_flags=(-currentHost --strict --xml --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 1
@@ -576,9 +619,52 @@ _defaults_edit() {
     esac
 }
 
+_defaults_reset() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --color)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion reset -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion reset -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion reset -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _defaults_import() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --force --version -h --help)
+    non_repeating_flags=(-currentHost --force --strict --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 2
@@ -617,7 +703,7 @@ _defaults_import() {
 
 _defaults_export() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --version -h --help)
+    non_repeating_flags=(-currentHost --settings-only --json-schema --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 2
@@ -726,6 +812,38 @@ _defaults_diff() {
         ;;
     2)
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_manifest() {
+    repeating_flags=()
+    non_repeating_flags=(--quiet --force --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--to --language)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--to')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--language')
+        __defaults_add_completions -W 'swift'$'\n''python'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W 'check'$'\n''import'$'\n''keys'
+        return
+        ;;
+    *)
+        __defaults_add_completions -f
         return
         ;;
     esac
@@ -942,7 +1060,7 @@ _defaults_record() {
 
 _defaults_apply() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --dry-run --prune --version -h --help)
+    non_repeating_flags=(-currentHost --dry-run --strict --prune --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app --name --undo --color)
     __defaults_offer_flags_options 1

@@ -21,9 +21,11 @@ struct Defaults: ParsableCommand {
                 name: "Read and write",
                 subcommands: [
                     Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self,
-                    Find.self, Explain.self, Edit.self,
+                    Find.self, Explain.self, Describe.self, Edit.self, Reset.self,
                 ]),
-            CommandGroup(name: "Files", subcommands: [Import.self, Export.self, Convert.self, Diff.self]),
+            CommandGroup(
+                name: "Files",
+                subcommands: [Import.self, Export.self, Convert.self, Diff.self, ManifestVerb.self]),
             CommandGroup(
                 name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
             CommandGroup(name: "Follow", subcommands: [Tail.self, View.self]),

@@ -44,6 +44,13 @@ package enum Path {
         (try? FileStatus(at: path))?.isRegular == true && access(path, X_OK) == 0
     }
 
+    /// Returns the path with links resolved; the same path if it leads nowhere.
+    package static func resolved(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     /// Returns whether a path certainly leads nowhere: it doesn't count as missing if that can't be told.
     package static func isMissing(_ path: String) -> Bool { access(path, F_OK) != 0 && errno == ENOENT }
 

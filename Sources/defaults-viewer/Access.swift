@@ -12,7 +12,7 @@ struct Access {
         case host = "This server has another name."
         case origin = "This request comes from another page."
         case cookie = "Open this page with `defaults view`: only its browser may see your preferences."
-        case token = "This address worked once. Run `defaults view` again."
+        case token = "This address has already been used. Run `defaults view` again."
     }
 
     /// A request's header fields that count.

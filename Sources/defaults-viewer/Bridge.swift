@@ -36,13 +36,18 @@ final class Bridge {
 
     init(_ command: String) { self.command = command }
 
-    /// Makes a request, and calls the receiver once: with the answer, or with `nil` if there is none in time.
-    func ask(_ request: DomainValues, on loop: any EventLoop, _ receiver: @escaping Receiver) {
+    /// Makes a request, and calls the receiver once: with the answer, or with `nil` if none comes in time or the bridge
+    /// ends.
+    func ask(
+        _ request: DomainValues, within time: TimeAmount?, on loop: any EventLoop, _ receiver: @escaping Receiver
+    ) {
         guard let number = send(request, on: loop) else { return receiver(nil) }
         let bound = NIOLoopBound(self, eventLoop: loop)
-        let end = loop.scheduleTask(in: Viewer.Limits.answer) { bound.value.answers.removeValue(forKey: number)?(nil) }
+        let end = time.map { time in
+            loop.scheduleTask(in: time) { bound.value.answers.removeValue(forKey: number)?(nil) }
+        }
         answers[number] = { message in
-            end.cancel()
+            end?.cancel()
             receiver(message)
         }
     }

@@ -39,6 +39,8 @@ struct DefaultsViewer: ParsableCommand {
             let page = try EntrancePage(leadingTo: address)
             page.open()
             viewer.whenEntered { page.remove() }
+            // A browser that was started may still show nothing.
+            viewer.ifNotEntered(within: .seconds(10)) { page.advise("No browser has opened the page yet.") }
             end.wait()
             page.remove()
             return

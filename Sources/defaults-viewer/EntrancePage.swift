@@ -45,9 +45,14 @@ struct EntrancePage {
             let child = try? ChildProcess.start(
                 "xdg-open", with: ["xdg-open", path], output: STDERR_FILENO, leadsSession: true, inheritsFiles: false)
             if let child, (try? child.waitUntilExit()) == 0 { return }
-            DefaultsViewer.log("No browser can be started. Open this file in one: \(path)")
+            advise("No browser can be started.")
         }
-        if !isStarted { DefaultsViewer.log("Open this file in a browser: \(path)") }
+        if !isStarted { advise("No browser can be started.") }
+    }
+
+    /// Says what has happened, and how to open the page otherwise.
+    func advise(_ reason: String) {
+        DefaultsViewer.log("\(reason) Open this file in one, or run `defaults view --print-url`: \(path)")
     }
 
     func remove() { unlink(path) }

@@ -85,6 +85,7 @@ final class HTTPConnection: ChannelInboundHandler {
             respond(context, with: .ok, type: file.type, ByteBuffer(bytes: file.bytes))
         case (.POST, "/ask"): ask(context)
         case (.POST, "/run"): run(context)
+        case (.POST, "/value"): read(context)
         case (.POST, _): respond(context, with: .notFound, text: "There is no such page.")
         default: end(context, with: .methodNotAllowed, "Only GET and POST are answered.")
         }
@@ -129,18 +130,33 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Relays a request to the agent.
     private func ask(_ context: ChannelHandlerContext) {
         let types: Set<String> = ["read", "status", "edit"]
-        guard let request = fields(context) else { return }
+        guard var request = fields(context) else { return }
         guard case .string(let type)? = request["type"], types.contains(type), request["request"] == nil else {
             return respond(context, with: .badRequest, text: "There is no such request.")
         }
         if viewer.isReadOnly, type == "edit" { return respondReadOnly(context) }
+        // In the history, edits on the page differ from those of other programs that use the bridge.
+        if type == "edit" { request["origin"] = ["program": "defaults-viewer"] }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        viewer.state.value.bridge.ask(request, on: viewer.loop) { [self] message in
+        // A stopped agent makes an edit when it resumes, so the edit hasn't failed before.
+        let limit = type == "edit" ? nil : Viewer.Limits.answer
+        viewer.state.value.bridge.ask(request, within: limit, on: viewer.loop) { [self] message in
             guard let message else {
                 return respond(bound.value, with: .badGateway, text: "The agent doesn't answer. Run `defaults doctor`.")
             }
             respond(bound.value, with: .ok, type: "application/json", message.text)
         }
+    }
+
+    /// Answers JSON that a person has typed with its value, or with a failure that says where it is wrong.
+    private func read(_ context: ChannelHandlerContext) {
+        let answer: DomainValues
+        do throws(Failure) {
+            answer = ["value": try JSONReader.read(Array(body.readableBytesView), limits: Frame.requestLimits)]
+        } catch {
+            answer = ["type": "failure", "message": .string(error.message)]
+        }
+        respond(context, with: .ok, type: "application/json", ByteBuffer(string: JSONText.of(.dictionary(answer))))
     }
 
     /// Runs a verb of the command.

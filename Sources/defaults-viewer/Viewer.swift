@@ -94,6 +94,13 @@ final class Viewer: Sendable {
         loop.execute { [self] in state.value.whenEntered = body }
     }
 
+    /// Calls a function if the address wasn't used in time.
+    func ifNotEntered(within time: TimeAmount, _ body: @escaping @Sendable () -> Void) {
+        loop.scheduleTask(in: time) { [self] in
+            if state.value.access.token != nil { body() }
+        }
+    }
+
     /// Returns a text as a part of an address (RFC 3986, section 2.1).
     private static func escaped(_ text: String) -> String {
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)

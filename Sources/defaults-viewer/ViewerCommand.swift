@@ -31,10 +31,10 @@ struct ViewerCommand {
             (arguments, changesSomething) = (location + ["diff", "--json"] + times + ["--", domain], false)
         case "record":
             guard let domain = text("domain"), let since = text("since") else { return nil }
-            let range = since.isEmpty ? "--all" : "--since=\(since)"
-            (arguments, changesSomething) = (
-                location + ["record", range, "--", GlobPattern.exactly(domain).text], false
-            )
+            let until = text("until").flatMap { $0.isEmpty ? nil : ["--until=\($0)"] } ?? []
+            let range = since.isEmpty ? ["--all"] : ["--since=\(since)"] + until
+            let operands = ["--", GlobPattern.exactly(domain).text]
+            (arguments, changesSomething) = (location + ["record"] + range + operands, false)
         case "log":
             guard case .integer(let count)? = request["count"], let domain = text("domain"), let key = text("key"),
                 let program = text("program"), let since = text("since"), let until = text("until")

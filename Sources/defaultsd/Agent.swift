@@ -75,11 +75,12 @@ struct Agent: Sendable {
         let end = AsyncStream<Never>.makeStream()
         let disk = DiskThread()
         guard
-            let (watcher, settings, problems, log, store, outcome) = try await open(
+            let (watcher, settings, problems, manifests, log, store, outcome) = try await open(
                 on: eventLoop, with: disk, holding: claims, orEnd: end.continuation)
         else { return .exit }
         let engine = Engine(
-            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop, disk)
+            store: store, watcher: watcher, settings: settings, problems: problems, manifests: manifests, log: log,
+            on: eventLoop, disk)
         let server = Server(
             store: store, engine: engine, directory: directory, address: address,
             inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, on: eventLoop,
@@ -117,8 +118,7 @@ struct Agent: Sendable {
     /// The parts of the agent that exist once the files have been read.
     private typealias Opened = (
         watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [AgentSettings.Problem],
-        log: AgentLog,
-        store: Store, outcome: Store.ReloadOutcome
+        manifests: (AgentManifests, warnings: [String]), log: AgentLog, store: Store, outcome: Store.ReloadOutcome
     )
 
     /// Reads all files on a thread that may wait, unless a signal ends the agent meanwhile.
@@ -144,7 +144,8 @@ struct Agent: Sendable {
     private func open(_ claims: AgentClaims) throws -> Opened? {
         // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
         // above 1023.
-        let watcher = ForkSafeMutex(try Self.watch(directory, and: system))
+        var manifests = AgentManifests(in: ManifestDirectories(environment: environment))
+        let watcher = ForkSafeMutex(try Self.watch(directory, and: system.paths + manifests.directories.paths))
         var (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
@@ -166,18 +167,24 @@ struct Agent: Sendable {
                 \(known == nil ? "no values get into the history." : "the last known patterns apply.")
                 """)
         }
+        let set = manifests.read()
+        set.warnings.forEach { log.logger.warning("\($0)") }
+        manifests.apply(
+            set, earlier: set.isIncomplete ? ExclusionsFile(besideLog: journal.location.log).exclusions : nil)
         let (store, outcome) = try Self.open(
-            directory, system: system, journal: journal, settings: settings, log: log)
-        return (watcher, settings, problems, log, store, outcome)
+            directory, system: system, journal: journal, settings: settings,
+            excluding: settings.historyExclusions.adding(manifests.exclusions), log: log)
+        store.setManifests(set)
+        return (watcher, settings, problems, (manifests, set.warnings), log, store, outcome)
     }
 
     private static func watch(
-        _ directory: PreferencesDirectory, and system: SystemDirectories
+        _ directory: PreferencesDirectory, and companions: [String]
     ) throws(DefaultsError) -> sending DirectoryWatcher {
         do throws(WatcherError) {
             return try DirectoryWatcher(
                 .init(
-                    directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths,
+                    directory: directory.path, subdirectories: [Domain.hostDirectory], companions: companions,
                     signal: Signals.eventNumber
                 ) {
                     Domain(fileName: $0) != nil || $0 == AgentClaim.fileName
@@ -190,19 +197,19 @@ struct Agent: Sendable {
     /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
         _ directory: PreferencesDirectory, system: SystemDirectories, journal: Journal, settings: AgentSettings,
-        log: AgentLog
+        excluding exclusions: HistoryExclusions, log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let earlier = try recover(from: journal.location, with: settings)
+        let earlier = try recover(from: journal.location, excluding: exclusions)
         earlier.warnings.forEach { log.logger.warning("\($0)") }
         let store = Store(
             directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity),
             journal: journal)
         let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
-        store.beginJournal(continuing: earlier.log, excluding: settings.historyExclusions)
+        store.beginJournal(continuing: earlier.log, excluding: exclusions)
         if journal.problem == nil, earlier.hasWholeFallback { journal.location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
@@ -210,13 +217,12 @@ struct Agent: Sendable {
 
     /// Recovers what earlier agents left, and tries again for a while if that can't be read.
     private static func recover(
-        from location: LogLocation, with settings: AgentSettings
+        from location: LogLocation, excluding exclusions: HistoryExclusions
     ) throws(DefaultsError) -> RecoveredHistory {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(200), timeout: .seconds(2))
         while true {
             do throws(DefaultsError) {
-                return try RecoveredHistory(
-                    at: location, excluding: settings.historyExclusions.ofEarlierEntries)
+                return try RecoveredHistory(at: location, excluding: exclusions.ofEarlierEntries)
             } catch {
                 if !backoff.wait() { throw error }
             }

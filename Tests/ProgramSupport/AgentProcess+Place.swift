@@ -35,13 +35,17 @@ extension AgentProcess {
         package var state: String { otherState ?? root + "/state" }
         package var system: String { root + "/system" }
         package var managed: String { root + "/managed" }
+        /// The directory for data that belongs to programs, such as manifests.
+        package var data: String { root + (isExplicit ? "/data" : "/.local/share") }
+        /// The user's directory of manifests, which doesn't exist by default.
+        package var manifests: String { data + "/defaultsd/manifests" }
         /// The environment that makes the programs, and Foundation, use these directories.
         package var environment: [String: String] {
             [
                 "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
                 "XDG_CONFIG_HOME": preferences,
                 "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state, "DEFAULTS_SYSTEM_DIRECTORIES": system,
-                "DEFAULTS_MANAGED_DIRECTORY": managed,
+                "DEFAULTS_MANAGED_DIRECTORY": managed, "XDG_DATA_HOME": data,
             ]
         }
 
@@ -76,6 +80,27 @@ extension AgentProcess {
         }
 
         package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
+
+        /// Installs a manifest, given its keys in old-style text.
+        ///
+        /// - Parameters:
+        ///   - domain: The name of the domain.
+        ///   - keys: The keys.
+        ///   - rest: Further entries of the manifest.
+        ///   - directory: The directory; `nil` for the user's.
+        /// - Throws: If a directory or the file can't be written.
+        package func describe(
+            _ domain: String, with keys: String, _ rest: String = "", in directory: String? = nil
+        ) throws {
+            let directory = directory ?? manifests
+            var path = ""
+            for part in directory.split(separator: "/") {
+                path += "/\(part)"
+                if !RawFile.exists(path) { try RawFile.makeDirectory(path) }
+            }
+            try RawFile.replace(
+                "\(directory)/\(domain).plist", with: Array("{ \(rest) pfm_subkeys = (\(keys)); }".utf8))
+        }
 
         /// Gives both directories to "nobody" in a way that lets root use them too.
         package func giveToNobody() throws {

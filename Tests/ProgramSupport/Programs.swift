@@ -11,6 +11,7 @@ extension Programs {
     package static let defaults = "\(directory)/defaults"
     package static let defaultsd = "\(directory)/defaultsd"
     package static let readmeExample = "\(directory)/ReadmeExample"
+    package static let describedApp = "\(directory)/DescribedApp"
     package static let forker = "\(directory)/Forker"
     package static let leaver = "\(directory)/Leaver"
     package static let liveWriter = "\(directory)/LiveWriter"

@@ -77,6 +77,22 @@ class AccessTests(unittest.TestCase):
         self.assertEqual(client.enter(), 200)
         eventually(lambda: not page.exists(), "the file with the token stays")
 
+    def test_help_without_a_browser(self) -> None:
+        # A browser that can't be started, and one that shows nothing.
+        for script in ("exit 3", "exit 0"):
+            with self.subTest(script=script):
+                browser = self.root / "xdg-open"
+                browser.write_text(f"#!/bin/sh\n{script}\n")
+                browser.chmod(0o755)
+                environment = self.session.environment | {"PATH": f"{self.root}:{self.session.environment['PATH']}"}
+                viewer = subprocess.Popen(
+                    [PROGRAMS / "defaults", "view"], env=environment, stderr=subprocess.PIPE, text=True)
+                self.addCleanup(viewer.wait, 10)
+                self.addCleanup(viewer.terminate)
+                assert viewer.stderr is not None
+                self.addCleanup(viewer.stderr.close)
+                self.assertIn("run `defaults view --print-url`", viewer.stderr.readline())
+
     def test_others_are_refused(self) -> None:
         client = self.client()
         own = {"type": "read", "domain": "org.example.a"}

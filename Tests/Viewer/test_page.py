@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import plistlib
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from viewer import Session, Tunnel, eventually
 
 LIVE = "#state[data-state=live]"
+SAVE = "button:text-is('Save') >> nth=0"
 VIEWS = ["browse", "changes", "history", "health"]
 
 
@@ -101,12 +104,14 @@ class PageTests(unittest.TestCase):
         self.shoot(page, "changes")
         page.click("text=Pause")
         self.session.run("write", "org.example.editor", "size", "-int", "1")
-        expect(page.locator(".page .count")).to_have_text("Paused. 1 more since.")
+        expect(page.locator(".page .count")).to_have_text("Paused: 1 new change.")
         expect(feed).to_have_count(3)
         page.click("text=Pause")
         expect(feed).to_have_count(4)
         page.fill("#filter", "sepia file")
         expect(feed).to_have_count(1)
+        page.fill("#filter", "nothing like this")
+        expect(page.locator(".page .count")).to_have_text("No matches.")
 
     def test_hostile_names_stay_text(self) -> None:
         markup = "<img src=x onerror='window.hit = 1'><script>window.hit = 1</script>"
@@ -125,7 +130,7 @@ class PageTests(unittest.TestCase):
         self.assertEqual(page.locator("img").count(), 0)
         self.show(page, "org.example.hostile", "__proto__")
         page.fill(".detail textarea", "mine")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         eventually(lambda: b"<string>mine" in (self.session.agent.directory / "org.example.hostile.plist").read_bytes()
                    or "mine" in self.session.run("read", "org.example.hostile"), "the key isn't set")
         page.fill("#search", "bold")
@@ -172,7 +177,7 @@ class PageTests(unittest.TestCase):
             with self.subTest(key=key):
                 self.show(page, "org.example.types", key)
                 page.fill(".control >> css=input, textarea", typed)
-                page.click("text=Save >> nth=0")
+                page.click(SAVE)
                 expect(page.locator("#message")).to_contain_text(f"{key} is")
                 read = self.session.run("read", "--json", "org.example.types", key)
                 self.assertIn(expected.replace(" ", ""), read.replace(" ", ""))
@@ -188,7 +193,7 @@ class PageTests(unittest.TestCase):
         page.click("text=Revert")
         expect(page.locator(".control input")).to_have_value("18446744073709551615")
         page.select_option("select[aria-label=Type]", "string")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         eventually(lambda: "string" in self.session.run("read-type", "org.example.types", "integer"), "another type")
 
     def test_adds_renames_and_removes(self) -> None:
@@ -197,17 +202,24 @@ class PageTests(unittest.TestCase):
         page.fill("#new-domain", "org.example.new")
         page.get_by_label("Key", exact=True).fill("first")
         page.get_by_label("Value").fill("1")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         expect(page.locator(".detail h2")).to_have_text("first")
         self.assertEqual(self.session.run("read", "org.example.new", "first").strip(), "1")
         page.click(".about a")
         page.click("text=Add a key…")
         page.get_by_label("Key", exact=True).fill("first")
         page.get_by_label("Value").fill("2")
-        page.click("text=Save >> nth=0")
-        expect(page.locator(".conflict")).to_contain_text("its value is \"1\" now")
+        page.click(SAVE)
+        expect(page.locator(".conflict")).to_contain_text(
+            'first exists already: its value is "1" now. Yours is "2".')
         page.click("text=Keep theirs")
         expect(page.locator(".detail h2")).to_have_text("first")
+        self.session.run("write", "org.example.new", "other", "-int", "1")
+        expect(page.locator(".row.key")).to_have_count(2)
+        page.click("text=Rename…")
+        page.fill("dialog input", "other")
+        page.click("dialog button.main")
+        expect(page.locator("#message")).to_have_text("other exists already.")
         page.click("text=Rename…")
         page.fill("dialog input", "second")
         page.click("dialog button.main")
@@ -227,9 +239,9 @@ class PageTests(unittest.TestCase):
         self.show(page, "org.example.race", "key")
         page.fill(".detail textarea", "mine")
         self.session.run("write", "org.example.race", "key", "-string", "theirs")
-        expect(page.locator(".editor .problem")).to_contain_text('Meanwhile, the value was set to "theirs".')
+        expect(page.locator(".editor .note")).to_contain_text('Meanwhile, the value was set to "theirs".')
         expect(page.locator(".detail textarea")).to_have_value("mine")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         expect(page.locator(".conflict")).to_contain_text('its value is "theirs" now. Yours is "mine".')
         self.assertEqual(self.session.run("read", "org.example.race", "key").strip(), "theirs")
         self.shoot(page, "conflict")
@@ -237,7 +249,7 @@ class PageTests(unittest.TestCase):
         expect(page.locator(".detail textarea")).to_have_value("theirs")
         page.fill(".detail textarea", "mine")
         self.session.run("write", "org.example.race", "key", "-string", "others")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         page.click("text=Set mine")
         eventually(lambda: self.session.run("read", "org.example.race", "key").strip() == "mine", "it isn't set")
 
@@ -266,29 +278,33 @@ class PageTests(unittest.TestCase):
         page = self.open(permissions=["clipboard-read", "clipboard-write"])
         self.show(page, "org.example.copy", "it's")
         copied = {}
-        for form in ("command", "swift", "python", "json"):
-            page.select_option("select[aria-label=Copy]", form)
+        for form in ("a command", "Swift", "Python", "JSON"):
+            self.copy(page, form)
             expect(page.locator("#message")).to_contain_text("Copied")
             copied[form] = page.evaluate("navigator.clipboard.readText()")
-        self.assertEqual(copied["json"], '["a b", 2.0]')
-        self.assertEqual(copied["swift"], 'UserDefaults(suiteName: "org.example.copy")?.set(["a b", 2.0], forKey: "it\'s")')
-        self.assertEqual(copied["python"], 'Defaults("org.example.copy").set("it\'s", ["a b", 2.0])')
+        self.assertEqual(copied["JSON"], '["a b", 2.0]')
+        self.assertEqual(copied["Swift"], 'UserDefaults(suiteName: "org.example.copy")?.set(["a b", 2.0], forKey: "it\'s")')
+        self.assertEqual(copied["Python"], 'Defaults("org.example.copy").set("it\'s", ["a b", 2.0])')
         for key, value in {"-k": "C:\\bin", "n": 'a\u202e"b\n'}.items():
             self.session.run("write", "--literal-key", "org.example.copy", key, "-string", value)
             self.show(page, "org.example.copy", key)
-            page.select_option("select[aria-label=Copy]", "swift")
+            self.copy(page, "Swift")
             page.wait_for_function("(key) => navigator.clipboard.readText().then((text) => text.includes(`forKey: \"${key}\"`))", arg=key)
             copied[key] = page.evaluate("navigator.clipboard.readText()")
-            page.select_option("select[aria-label=Copy]", "command")
+            self.copy(page, "a command")
             expect(page.locator("#message")).to_contain_text("defaults write")
-            copied["command"] += "\n" + page.evaluate("navigator.clipboard.readText()")
+            copied["a command"] += "\n" + page.evaluate("navigator.clipboard.readText()")
         self.assertIn(r'.set("C:\\bin", forKey: "-k")', copied["-k"])
         self.assertIn(r'.set("a\u{202e}\"b\n", forKey: "n")', copied["n"])
-        self.assertEqual(page.locator("option[value=swift]").count(), 1)
+        self.assertEqual(page.locator("option", has_text="as Swift").count(), 1)
         before = self.session.run("read", "--json", "org.example.copy")
         self.session.run("delete", "org.example.copy")
-        subprocess.run(copied["command"], shell=True, env=self.session.environment, check=True)
+        subprocess.run(copied["a command"], shell=True, env=self.session.environment, check=True)
         self.assertEqual(self.session.run("read", "--json", "org.example.copy"), before)
+
+    def copy(self, page: Page, form: str) -> None:
+        page.select_option("select[aria-label=Form]", f"as {form}")
+        page.get_by_role("button", name="Copy", exact=True).click()
 
     def test_history(self) -> None:
         for number in range(3):
@@ -310,8 +326,30 @@ class PageTests(unittest.TestCase):
         with page.expect_download() as download:
             page.click("text=Save as a profile")
         profile = plistlib.loads(Path(download.value.path()).read_bytes())
-        self.assertIn("org.example.past", str(profile))
+        self.assertIn("2", re.findall("'n': (.)", str(profile)))
+        # Also until a moment.
+        page.fill("#compare-until", "2")
+        with page.expect_download() as download:
+            page.click("text=Save as a profile")
+        profile = plistlib.loads(Path(download.value.path()).read_bytes())
+        self.assertEqual(re.findall("'n': (.)", str(profile)), ["1"])
         self.shoot(page, "history")
+        # Errors have the fields' names, and don't stay.
+        page.fill("#compare-until", "foo")
+        for name in ("Compare", "Save as a profile"):
+            page.get_by_role("button", name=name).click()
+            expect(page.locator(".outcome")).to_contain_text("“foo” in To isn't a moment.")
+        expect(page.locator(".outcome")).not_to_contain_text("--")
+        page.fill("#compare-until", "")
+        page.click("text=Compare >> nth=-1")
+        expect(page.locator(".outcome")).not_to_contain_text("foo")
+        page.fill("#history-domain", "")
+        for typed, number in {"FILE": 0, "defa": 4, "nothing": 0}.items():
+            page.fill("#history-program", typed)
+            page.click("text=Show")
+            expect(records).to_have_count(number)
+            if number == 0:
+                expect(page.locator(".page .count")).to_have_text("No matches.")
 
     def test_finds_the_noisy_program(self) -> None:
         noisy = self.root / "noisy.sh"
@@ -358,11 +396,11 @@ class PageTests(unittest.TestCase):
         expect(page.locator(".control input")).to_have_value("2001-01-01T00:00:00Z + 1000000000000.0 s")
         self.show(page, "org.example.float", "real")
         page.fill(".control input", "0.25")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         expect(page.locator("#message")).to_contain_text("real is 0.25 now")
         self.show(page, "org.example.mark", "$data")
         page.fill(".detail textarea", "b")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         expect(page.locator("#message")).to_contain_text('$data is "b" now')
         self.assertEqual(self.session.run("read", "org.example.mark", "$data").strip(), "b")
         page.click(".detail >> text=Remove")
@@ -379,17 +417,17 @@ class PageTests(unittest.TestCase):
         self.show(page, "org.example.form", "key")
         page.fill(".detail textarea", "typed")
         self.session.run("delete", "org.example.form", "key")
-        expect(page.locator(".editor .problem")).to_have_text("Meanwhile, the key was removed.")
+        expect(page.locator(".editor .note")).to_have_text("Meanwhile, the key was removed.")
         expect(page.locator(".detail textarea")).to_have_value("typed")
-        page.click("text=Save >> nth=0")
+        page.click(SAVE)
         expect(page.locator(".conflict")).to_contain_text("its value is (none) now")
-        # "Set mine" applies to what is shown, and nothing newer.
+        # The question stays up to date, and the answer counts.
         self.session.run("write", "org.example.form", "key", "-string", "third")
-        page.click("text=Set mine")
         expect(page.locator(".conflict")).to_contain_text('its value is "third" now')
-        self.assertEqual(self.session.run("read", "org.example.form", "key").strip(), "third")
-        page.click("text=Keep theirs")
-        expect(page.locator(".detail textarea")).to_have_value("third")
+        page.click("text=Set mine")
+        eventually(lambda: self.session.run("read", "org.example.form", "key").strip() == "typed", "it isn't set")
+        expect(page.locator(".conflict")).to_be_hidden()
+        expect(page.locator(".detail textarea")).to_have_value("typed")
 
     def test_usable_while_everything_changes(self) -> None:
         for number in range(20):
@@ -425,7 +463,10 @@ class PageTests(unittest.TestCase):
             page.click(".back")
             page.locator(".row.domain", has_text="org.example.a").first.click()
             expect(page.locator(".detail h2")).to_be_visible()
-        page.go_back()
+        # A narrow page lists the keys of a domain.
+        page.click(".keys >> text=key")
+        expect(page.locator(".detail h2")).to_have_text("key")
+        page.click(".back")
         expect(page.locator(".list")).to_be_visible()
         page.click("nav >> text=Changes")
         page.locator(".skip").focus()
@@ -433,12 +474,308 @@ class PageTests(unittest.TestCase):
         expect(page.locator("nav a[aria-current]")).to_have_text("Changes")
         page.click("text=Pause")
         self.session.run("write", "org.example.a", "key", "-int", "3")
-        expect(page.locator(".page .count")).to_have_text("Paused. 1 more since.")
+        expect(page.locator(".page .count")).to_have_text("Paused: 1 new change.")
         page.click("nav >> text=Health")
         page.click("nav >> text=Changes")
         expect(page.locator(".feed > li")).to_have_count(0)
 
+    def test_lists_stay_exact(self) -> None:
+        self.session.run("write", "--json", "org.example.exact", "state", '{"id": 9223372036854775807, "n": 1}')
+        self.session.run("write", "--json", "org.example.exact", "list", "[18446744073709551615, 2.0]")
+        page = self.open()
+        self.show(page, "org.example.exact", "state")
+        page.fill(".detail textarea", page.input_value(".detail textarea").replace('"n": 1', '"n": 2'))
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator("#message")).to_contain_text('state is {"id": 9223372036854775807, "n": 2} now.')
+        state = self.session.run("read", "--json", "org.example.exact", "state")
+        self.assertEqual(state.strip(), '{"id":9223372036854775807,"n":2}')
+        self.show(page, "org.example.exact", "list")
+        value = page.input_value(".detail textarea")
+        page.fill(".detail textarea", value.replace("2.0", "3.0"))
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator("#message")).to_contain_text("list is [18446744073709551615, 3.0] now.")
+        before = self.session.run("read", "--json", "org.example.exact", "list")
+        self.assertEqual(before.strip(), "[18446744073709551615,3.0]")
+        # What can't be a value is refused, and the error says where it is.
+        for typed, reason in {
+            "[1E400]": "line 1, column 2", "[\n  null]": "line 2, column 3", "[1, 2,]": "line 1, column 7",
+            "[18446744073709551616]": "doesn't fit in 64 bits", '[{"a": 1, "a": 2}]': '"a\" twice', "": "Type a list",
+            '{"a": 1}': "Type a list", "[tru]": "column 2", '[{"$date": "2026-02-30"}]': "isn't a date|not a date",
+        }.items():
+            with self.subTest(typed=typed):
+                page.fill(".detail textarea", typed)
+                page.press(".detail textarea", "Control+Enter")
+                expect(page.locator(".editor .problem")).to_have_text(re.compile(reason))
+        self.assertEqual(self.session.run("read", "--json", "org.example.exact", "list"), before)
+
+    def test_dates_are_those_of_the_command(self) -> None:
+        self.session.environment["TZ"] = "Europe/Berlin"
+        self.session.run("write", "org.example.dates", "date", "-date", "2026-01-01T00:00:00Z")
+        page = self.open(timezone_id="America/New_York")
+        self.show(page, "org.example.dates", "date")
+        for typed in ("2026-02-30", "2026-02-30T00:00:00Z", "2026-01-01 24:00", "tomorrow"):
+            page.fill(".control input", typed)
+            page.press(".control input", "Enter")
+            expect(page.locator(".editor .problem")).to_contain_text("Type a date, such as")
+            expect(page.locator(".control input")).to_have_value(typed)
+        for typed in ("2026-07-01 10:15", "2026-01-31", "2026-07-01T10:15:30.25+0100"):
+            self.session.run("write", "org.example.dates", "same", "-date", typed)
+            page.fill(".control input", typed)
+            page.press(".control input", "Enter")
+            expected = self.session.run("read", "--json", "org.example.dates", "same")
+            eventually(lambda: self.session.run("read", "--json", "org.example.dates", "date") == expected, typed)
+            expect(page.locator(".control input")).to_have_value(re.compile("Z$"))
+
+    def test_other_types_convert_what_was_typed(self) -> None:
+        self.session.run("write", "org.example.types", "number", "-float", "2.0")
+        self.session.run("write", "org.example.types", "text", "-string", "a\r\nb")
+        page = self.open()
+        self.show(page, "org.example.types", "number")
+        kind, field = page.locator("select[aria-label=Type]"), page.get_by_label("Value")
+        texts = {"integer": "2", "text": "2.0", "list": "[2.0]", "dictionary": "{}", "number": "2.0"}
+        for name, value in texts.items():
+            kind.select_option(name)
+            expect(field).to_have_value(value)
+        kind.select_option("switch")
+        expect(field).to_be_checked()
+        kind.select_option("integer")
+        page.click(SAVE)
+        eventually(lambda: "integer" in self.session.run("read-type", "org.example.types", "number"), "another type")
+        # Line ends that a text field can't hold stay.
+        self.show(page, "org.example.types", "text")
+        field.fill("a\nb\nc")
+        field.press("Control+Enter")
+        eventually(lambda: self.session.run("read", "--json", "org.example.types", "text").strip() == r'"a\r\nb\r\nc"',
+                   "other line ends")
+
+    def test_drafts_are_not_lost(self) -> None:
+        for key in ("one", "two"):
+            self.session.run("write", "org.example.drafts", key, "-string", key)
+        page = self.open(domain="org.example.drafts")
+        self.show(page, "org.example.drafts", "one")
+        page.fill(".detail textarea", "typed")
+        page.click("nav >> text=Changes")
+        page.click("nav >> text=Browse")
+        expect(page.locator(".detail h2")).to_have_text("one")
+        expect(page.locator(".detail textarea")).to_have_value("typed")
+        page.locator(".row.key", has_text="two").click()
+        expect(page.locator(".detail h2")).to_have_text("two")
+        expect(page.locator(".row.key", has_text="one")).to_contain_text("not saved")
+        questions: list[str] = []
+        page.once("dialog", lambda dialog: (questions.append(dialog.type), dialog.dismiss()))
+        page.evaluate("setTimeout(() => location.reload())")
+        eventually(lambda: page.evaluate("true") and questions == ["beforeunload"], "it isn't asked")
+        page.go_back()
+        expect(page.locator(".detail textarea")).to_have_value("typed")
+        page.click(SAVE)
+        eventually(lambda: self.session.run("read", "org.example.drafts", "one").strip() == "typed", "it isn't saved")
+        expect(page.locator(".row.key", has_text="not saved")).to_have_count(0)
+
+    def test_what_is_saved_later_is_no_draft(self) -> None:
+        self.session.run("write", "org.example.later", "one", "-bool", "false")
+        self.session.run("write", "org.example.later", "two", "-int", "2")
+        page = self.open(domain="org.example.later")
+        agent = json.loads(self.session.run("status", "--json"))["pid"]
+        self.show(page, "org.example.later", "one")
+        os.kill(agent, signal.SIGSTOP)
+        self.addCleanup(os.kill, agent, signal.SIGCONT)
+        page.check("[role=switch]")
+        self.show(page, "org.example.later", "two")
+        draft = page.locator(".row.key", has_text="not saved")
+        expect(draft).to_have_count(1)
+        os.kill(agent, signal.SIGCONT)
+        expect(draft).to_have_count(0)
+        self.show(page, "org.example.later", "one")
+        expect(page.locator("[role=switch]")).to_be_checked()
+
+    def test_changes_are_listed_once_and_counted(self) -> None:
+        self.session.run("write", "org.example.feed", "n", "-int", "0")
+        page = self.open()
+        arrive = """async (count) => {
+            const { receive } = await import("/store.js");
+            const message = (n) => ({ type: "change", domain: "org.example.feed", revision: 10 + n, time: 1e18,
+                source: { kind: "file" }, changes: [{ key: "n", old: n, new: n + 1 }] });
+            const batch = Array.from({ length: count }, (_, n) => ({ kind: "event", message: message(n) }));
+            receive(batch);
+            location.hash = "view=changes";
+            // The view is shown before what has arrived is published.
+            dispatchEvent(new HashChangeEvent("hashchange"));
+            await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+        }"""
+        page.evaluate(arrive, 2)
+        expect(page.locator(".feed > li")).to_have_count(2)
+        page.evaluate(arrive, 300)
+        expect(page.locator(".feed > li")).to_have_count(200)
+        expect(page.locator(".page .count")).to_have_text("The newest 200 of 302 are shown.")
+        page.evaluate(arrive, 1_000)
+        expect(page.locator(".page .count")).to_have_text(
+            "The newest 200 of 1,000 are shown. Changes before the newest 1,000 are in the history only.")
+
+    def test_damaged_file_is_visible_before_it_is_replaced(self) -> None:
+        self.session.run("write", "org.example.damaged", "n", "-int", "1")
+        page = self.open()
+        self.show(page, "org.example.damaged", "n")
+        file = self.session.agent.directory / "org.example.damaged.plist"
+        file.write_text("<plist")
+        expect(page.locator(".row.domain")).to_contain_text("damaged")
+        expect(page.locator(".facts")).to_contain_text("Saving replaces the file, and keeps a copy beside it.")
+        page.fill(".control input", "2")
+        page.press(".control input", "Enter")
+        expect(page.locator(".control input")).to_be_focused()
+        expect(page.locator(".facts")).to_have_text("")
+        self.assertEqual((file.parent / f"{file.name}.damaged-1").read_text(), "<plist")
+        # Change 1 has been overtaken.
+        page.get_by_role("button", name="Undo change 1…").click()
+        expect(page.locator("dialog h2")).to_have_text("Change 1 can't be undone")
+        expect(page.locator("dialog button")).to_have_text("Close")
+
+    # Manifests
+
+    def test_manifests(self) -> None:
+        keys: list[dict[str, Any]] = [
+            {"pfm_name": "FontSize", "pfm_type": "integer", "pfm_title": "Text size", "pfm_default": 14,
+             "pfm_description": "Of all windows.", "pfm_range_min": 6, "pfm_range_max": 72, "pfm_value_unit": "points"},
+            {"pfm_name": "Theme", "pfm_type": "string", "pfm_range_list": ["light", "dark"],
+             "pfm_range_list_titles": ["Light", "Dark"]},
+            {"pfm_name": "Style", "pfm_type": "integer", "pfm_flags": True, "pfm_range_list": [1, 2, 4],
+             "pfm_range_list_titles": ["bold", "italic", "wide"]},
+            {"pfm_name": "Password", "pfm_type": "string", "pfm_sensitive": True},
+            {"pfm_name": "Columns", "pfm_type": "integer", "pfm_default": 80, "pfm_range_min": 1},
+            {"pfm_name": "Window", "pfm_type": "string", "pfm_scope": "noise"},
+        ]
+        self.session.manifests.mkdir(parents=True)
+        (self.session.manifests / "org.example.*.plist").write_bytes(plistlib.dumps({"pfm_subkeys": keys}))
+        self.write_file("org.example.editor", {"FontSize": 99, "Theme": "light", "Style": 13, "Password": "hunter2"})
+        page = self.open(domain="org.example.editor")
+        settings = page.get_by_role("region", name="Settings", exact=True)
+        expect(settings.locator("tbody tr")).to_have_text([
+            "FontSizeText size99integer, 6 to 72 points", re.compile("^Theme"), re.compile("^Style13flags"),
+            re.compile("^Password••••••"), "Columns(80)integer, at least 1"])
+        expect(page.get_by_role("region", name="what the app remembers")).to_contain_text("Window")
+        self.shoot(page, "settings")
+        page.fill("#search", "text size")
+        expect(page.locator(".row.key")).to_have_count(1)
+        page.fill("#search", "")
+        self.show(page, "org.example.editor", "FontSize")
+        detail = page.locator(".detail")
+        for text in ["Text size", "Of all windows.", "6 to 72 points", '"FontSize" must be at most 72.']:
+            expect(detail).to_contain_text(text)
+        expect(detail.locator(".layers tr").last).to_contain_text("14")
+        self.shoot(page, "manifest")
+        page.get_by_label("Value, as a slider").fill("20")
+        expect(page.get_by_label("Value", exact=True)).to_have_value("20")
+        page.click(SAVE)
+        expect(page.locator(".violations")).to_have_text("")
+        self.assertEqual(self.session.run("read", "org.example.editor", "FontSize").strip(), "20")
+        self.show(page, "org.example.editor", "Theme")
+        page.get_by_label("Value").select_option("Dark")
+        page.click(SAVE)
+        eventually(lambda: self.session.run("read", "org.example.editor", "Theme") == "dark\n", "Theme isn't set")
+        self.show(page, "org.example.editor", "Style")
+        expect(page.get_by_label("italic")).not_to_be_checked()
+        page.get_by_label("italic").check()
+        page.get_by_label("bold").uncheck()
+        page.click(SAVE)
+        eventually(lambda: self.session.run("read", "org.example.editor", "Style") == "14\n", "Style isn't set")
+        self.show(page, "org.example.editor", "Password")
+        field = page.get_by_label("Value", exact=True)
+        expect(field).to_have_class("secret")
+        self.session.run("write", "org.example.editor", "Password", "-string", "hunter3")
+        expect(field).to_have_value("hunter3")
+        # A secret isn't in the history, so its removal asks.
+        page.get_by_role("button", name="Remove", exact=True).click()
+        expect(page.locator("dialog")).to_contain_text("you can't undo this")
+        page.click("dialog >> text=Cancel")
+        self.session.run("write", "org.example.editor", "FontSize", "-int", "98")
+        # The agent needs some seconds to find the new directory of manifests.
+        eventually(lambda: json.loads(self.session.run("status", "--json")).get("violations"), "nothing is broken")
+        self.session.run("write", "org.example.editor", "FontSize", "-int", "97")
+        self.session.run("write", "org.example.editor", "FontSize", "-int", "98")
+        page.evaluate("location.hash = 'view=changes'")
+        expect(page.locator(".broken").first).to_contain_text('"FontSize"')
+        # While its manifest can't be used, no value of a domain is shown.
+        manifest = self.session.manifests / "org.example.*.plist"
+        whole = manifest.read_bytes()
+        manifest.write_bytes(b"torn")
+        page.evaluate("location.hash = 'domain=org.example.editor'; window.dispatchEvent(new Event('focus'))")
+        expect(page.locator(".row.key", has_text="FontSize")).to_contain_text("••••••")
+        self.assertNotIn("hunter", page.locator("#main").inner_text())
+        manifest.write_bytes(whole)
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator(".row.key", has_text="FontSize")).to_contain_text("98")
+        # A domain without values is found by what its manifest describes.
+        (self.session.manifests / "org.example.unset.plist").write_bytes(plistlib.dumps({"pfm_subkeys": keys}))
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        page.fill("#search", "unset window")
+        expect(page.locator(".row.key")).to_have_text(re.compile("^Window"))
+        page.press("#search", "Enter")
+        expect(page.locator(".detail h2")).to_have_text("Window")
+        page.fill("#search", "")
+        self.show(page, "org.example.editor", "Password")
+        # A key without a value begins with its default.
+        self.show(page, "org.example.editor", "Columns")
+        expect(field).to_have_value("80")
+        page.click(SAVE)
+        expect(page.get_by_role("button", name="Remove", exact=True)).to_be_visible()
+        expect(field).to_have_value("80")
+        self.assertEqual(self.session.run("read", "org.example.editor", "Columns"), "80\n")
+        page.get_by_role("button", name="Remove", exact=True).click()
+        expect(page.locator(".detail")).to_contain_text("This key has no value here.")
+        page.evaluate("location.hash = 'domain=org.example.editor'")
+        page.click("text=Add a key…")
+        page.get_by_label("Key", exact=True).fill("Window")
+        page.get_by_label("Key", exact=True).fill("Columns")
+        page.press("[aria-label=Value]", "End")
+        expect(page.get_by_label("Type")).to_have_value("integer")
+        expect(field).to_have_value("80")
+        self.assertEqual(Axe().run(page).violations_count, 0)
+        for place, text in [("", "Password"), ("#view=changes", "Password"), ("#view=history", "Theme")]:
+            page.evaluate("(place) => { location.hash = place }", place)
+            expect(page.locator("#main")).to_contain_text(text)
+            self.assertNotIn("hunter", page.locator("#main").inner_text())
+
     # Connections
+
+    def test_stopped_agent_is_reported(self) -> None:
+        self.session.run("write", "org.example.stop", "key", "-string", "zero")
+        page = self.open(domain="org.example.stop")
+        self.show(page, "org.example.stop", "key")
+        agent = json.loads(self.session.run("status", "--json"))["pid"]
+        os.kill(agent, signal.SIGSTOP)
+        self.addCleanup(os.kill, agent, signal.SIGCONT)
+        for typed in ("one", "two"):
+            page.fill(".detail textarea", typed)
+            page.press(".detail textarea", "Control+Enter")
+        expect(page.locator(".editor button.main")).to_have_text("Saving…")
+        expect(page.locator("#state")).to_contain_text(
+            f"The agent (pid {agent}) has not responded for 5 s.", timeout=40_000)
+        expect(page.locator("#state")).to_contain_text(f"kill -CONT {agent}")
+        page.click("nav >> text=History")
+        expect(page.locator(".page .count")).to_contain_text("has not responded")
+        page.click("nav >> text=Health")
+        expect(page.locator(".findings")).to_be_visible()
+        page.click("nav >> text=Browse")
+        os.kill(agent, signal.SIGCONT)
+        expect(page.locator(LIVE)).to_be_visible()
+        # Each edit follows the former, and none is another program's.
+        eventually(lambda: self.session.run("read", "org.example.stop", "key").strip() == "two", "it isn't saved")
+        expect(page.locator(".editor button.main")).to_have_text("Save")
+        expect(page.locator(".detail textarea")).to_have_value("two")
+        expect(page.locator(".conflict")).to_be_hidden()
+        expect(page.locator(".history .records > li").first).to_contain_text("for defaults-viewer")
+
+    def test_viewer_that_has_ended_is_reported_once(self) -> None:
+        self.session.run("write", "org.example.end", "key", "-string", "one")
+        page = self.open()
+        self.show(page, "org.example.end", "key")
+        expect(page.locator(".history li").first).to_be_visible()
+        self.session.viewer.terminate()
+        self.session.viewer.wait(10)
+        expect(page.locator("#state")).to_contain_text("Not connected. If this lasts, run `defaults view` again.")
+        page.fill(".detail textarea", "two")
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator(".editor .problem")).to_have_text("The viewer has ended. Run `defaults view` again.")
+        expect(page.get_by_text("Failed to fetch")).to_have_count(0)
 
     def test_resumes_after_the_agent(self) -> None:
         self.session.run("write", "org.example.a", "n", "-int", "1")
@@ -520,12 +857,14 @@ class PageTests(unittest.TestCase):
         expect(page.locator("#count")).to_have_text("1 key in 1 domain")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
-        expect(page.locator("[role=treeitem][aria-selected=true]")).to_contain_text("beta")
+        expect(page.locator("[role=treeitem].cursor")).to_contain_text("beta")
+        expect(page.locator("[role=treeitem][aria-selected=true]")).to_have_count(0)
         self.assertEqual(
             page.locator("#tree").get_attribute("aria-activedescendant"),
-            page.locator("[role=treeitem][aria-selected=true]").get_attribute("id"))
+            page.locator("[role=treeitem].cursor").get_attribute("id"))
         page.keyboard.press("Enter")
         expect(page.locator(".detail h2")).to_have_text("beta")
+        expect(page.locator("[role=treeitem][aria-selected=true]")).to_contain_text("beta")
         for _ in range(12):
             if page.evaluate("document.activeElement.localName") == "textarea":
                 break
@@ -534,6 +873,15 @@ class PageTests(unittest.TestCase):
         page.keyboard.type("yz")
         page.keyboard.press("Control+Enter")
         eventually(lambda: self.session.run("read", "org.example.b", "beta").strip() == "xyz", "it isn't saved")
+        # The focus stays, after the search, too.
+        expect(page.locator(".detail textarea")).to_be_focused()
+        page.keyboard.type("!")
+        page.get_by_role("button", name="Save", exact=True).press("Space")
+        expect(page.locator("#message")).to_contain_text("xyz!")
+        expect(page.locator(".detail textarea")).to_be_focused()
+        page.fill("#search", "alpha")
+        page.press("#search", "Enter")
+        expect(page.locator(".detail h2")).to_have_text("alpha")
         page.keyboard.press("Alt+ArrowLeft")
 
     def test_accessible_everywhere(self) -> None:
@@ -568,8 +916,8 @@ class PageTests(unittest.TestCase):
         self.show(page, "org.example.a", "n")
         expect(page.locator(".shown")).to_have_text("1")
         expect(page.locator(".editor")).to_have_count(0)
-        page.get_by_role("button", name=re.compile("Undo change")).first.click()
-        expect(page.locator("dialog button.main")).to_have_count(0)
+        expect(page.locator(".history li").first).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile("Undo change"))).to_have_count(0)
 
 
 if __name__ == "__main__":

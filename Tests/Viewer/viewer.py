@@ -32,6 +32,8 @@ class Session:
 
     def __init__(self, root: Path) -> None:
         self.agent = Agent(root)
+        self.manifests = root / "data/defaultsd/manifests"
+        self.agent.environment["XDG_DATA_HOME"] = f"{root}/data"
         self.agent.start()
         self.environment = {**self.agent.environment, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
         self.viewers: list[subprocess.Popen[str]] = []

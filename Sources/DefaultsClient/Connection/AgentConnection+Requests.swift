@@ -29,7 +29,7 @@ extension AgentConnection {
     /// Makes an edit; returns the position of its record.
     ///
     /// - Throws: The errors of `edit`.
-    func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
+    package func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
         do throws(DefaultsError) {
             guard case .edited(let cursor) = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
             return cursor

@@ -76,3 +76,9 @@ package struct DomainLocation: Hashable {
     /// The description of the location at the beginning of a sentence.
     var subject: String { directory.map { "The file \($0.path(of: domain))" } ?? "The domain \(domain)" }
 }
+
+extension DomainLocation {
+    /// The name by which the domain's manifest is found; `nil` for a file outside the preferences directory, such as a
+    /// copy, which is no domain's.
+    var describedName: DomainName? { directory == nil ? domain.name : nil }
+}

@@ -1,6 +1,7 @@
 import DefaultsClient
 package import DefaultsCore
 import Linux
+import Manifests
 
 /// A domain that a command works on, with the backend that reads and writes it.
 struct OpenDomain {
@@ -8,6 +9,9 @@ struct OpenDomain {
     let opened: BackendChoice
     /// The choice of the backend, which opens another one if the connection to the agent is lost.
     let choice: any LocationChoice
+
+    /// Whether edits that break the domain's manifest are refused.
+    var isStrict = false
 
     var domain: Domain { location.domain }
     var backend: any Backend { opened.backend }
@@ -67,6 +71,27 @@ struct OpenDomain {
         return values
     }
 
+    /// Returns the values that an app finds, possibly none, as far as the files can be read.
+    func effectiveValuesIfAny() throws -> DomainValues {
+        var values: DomainValues = [:]
+        for layer in layers { values.merge(try backend.snapshot(of: layer).values) { first, _ in first } }
+        return values
+    }
+
+    /// Checks an edit by the domain's manifest, if it has one, and reports what it breaks.
+    ///
+    /// - Throws: If the edit is refused.
+    func check(_ edit: Difference, replacesAll: Bool = false, reports: Bool = true) throws {
+        guard let manifest = DomainManifest.find(location.describedName) else { return }
+        let isWhole = replacesAll || manifest.manifest.needsOthers(for: edit.keys)
+        let old = try backend.snapshot(of: domain, keys: isWhole ? nil : Array(edit.keys)).values
+        var values = replacesAll ? [:] : old
+        for (key, value) in edit { values[key] = value }
+        // Values that stay as they are aren't this edit's.
+        let changed = Set(edit.keys).union(replacesAll ? Array(old.keys) : []).filter { values[$0] != old[$0] }
+        try manifest.check(changed, from: old, to: values, isStrict: isStrict, reports: reports)
+    }
+
     /// Whether there are managed or system values under the domain's name.
     var hasValuesForAllUsers: Bool {
         layers.contains { layer in
@@ -90,6 +115,7 @@ struct OpenDomain {
 
     /// Sets and removes keys unconditionally, and saves the edit.
     func edit(_ values: Difference, replacesAll: Bool = false) throws {
+        try check(values, replacesAll: replacesAll)
         try save {
             try backend.edit(
                 domain, with: values, replacesAll: replacesAll, expecting: nil, origin: Caller.origin())
@@ -118,8 +144,11 @@ struct OpenDomain {
         var values = values
         var backoff = Backoff(
             from: .milliseconds(1), to: .seconds(2), timeout: .seconds(60), isRandom: true)
+        var reports = true
         while true {
             let edit = try make(values)
+            try check(edit.values, reports: reports)
+            reports = false
             do throws(DefaultsError) {
                 try backend.edit(
                     domain, with: edit.values, replacesAll: false, expecting: edit.expected, origin: Caller.origin())

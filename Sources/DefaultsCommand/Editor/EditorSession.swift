@@ -8,6 +8,7 @@ struct EditorSession {
     let location: DomainLocation
     let options: LocationOptions
     let isXML: Bool
+    let isStrict: Bool
 
     func run() throws {
         let before = try options.open(location).valuesIfAny(
@@ -63,7 +64,8 @@ struct EditorSession {
 
     private func set(_ changes: Difference, _ before: DomainValues) throws {
         // The agent may have been replaced while the editor was open.
-        let open = try options.open(location)
+        var open = try options.open(location)
+        open.isStrict = isStrict
         let now = try open.backend.snapshot(of: open.domain).values
         for key in changes.keys.sorted() where now[key] != before[key] && changes[key] != .some(now[key]) {
             Failure.report("Another program changed \"\(key)\" in the meantime; your value replaces its value.")

@@ -3,6 +3,7 @@ import DefaultsClient
 import DefaultsCore
 import Glibc
 import Linux
+import Manifests
 
 /// The candidates for completing a word in a shell: domains, and the keys of a domain.
 ///
@@ -32,13 +33,20 @@ enum Candidates {
         else { return [] }
         let operands = Arguments.operands(rest.dropFirst())
         // After the key comes a value or a new name; only tail takes several keys.
-        if operands.count > 1, !Arguments.isPlural(verb), verb != "tail", verb != "watch" { return [] }
+        if operands.count == 2, verb == "write",
+            let choices = choices(for: operands[1], of: operands[0], rest, location)
+        {
+            return offered(choices, for: prefix, isBehindDashes: true)
+        }
+        let severalKeys = ["tail", "watch", "reset"]
+        if operands.count > 1, !Arguments.isPlural(verb), !severalKeys.contains(verb) { return [] }
         guard let domain = Arguments.isPlural(verb) ? nil : operands.first else {
             let isPath = Path.hasSeparator(prefix) || prefix.hasPrefix("~")
             if isPath { return FileCandidates.of(prefix) }
             return offered((try? domains(location)) ?? [], for: prefix, isBehindDashes: isBehindDashes)
         }
-        return offered((try? keys(of: domain, location)) ?? [], for: prefix, isBehindDashes: isBehindDashes)
+        let keys = ((try? keys(of: domain, location)) ?? []).union(describedKeys(of: domain, location))
+        return offered(keys, for: prefix, isBehindDashes: isBehindDashes)
     }
 
     /// Returns the possible completions of a word.
@@ -78,6 +86,43 @@ enum Candidates {
             return []
         }
         return Set(contents.values.keys)
+    }
+
+    private static func manifest(of name: String, _ options: LocationArguments) -> Manifest? {
+        guard let location = try? options.find(name), location.directory == nil else { return nil }
+        let directories = ManifestDirectories(environment: .current)
+        return ManifestSet(in: directories, for: location.domain.name, keepsTexts: false)
+            .entry(for: location.domain.name)?.manifest
+    }
+
+    /// Returns the keys that the domain's manifest describes, even if they have never been set.
+    private static func describedKeys(of name: String, _ options: LocationArguments) -> [String] {
+        manifest(of: name, options)?.keys.filter { !$0.isHidden }.map(\.name) ?? []
+    }
+
+    /// Returns what may follow a key of `write`, by the domain's manifest; `nil` if it doesn't say.
+    private static func choices(
+        for key: String, of name: String, _ words: ArraySlice<String>, _ options: LocationArguments
+    ) -> [String]? {
+        guard let key = manifest(of: name, options)?.key(named: key) else { return nil }
+        let option = words.last.flatMap { TypedValue.options.contains($0) ? $0 : nil }
+        let values = key.choices.map(\.value.plainText)
+        switch (key.kind, option) {
+        case (.integer, nil) where key.isBitField: return ["-flag", "-flag-add", "-flag-remove", "-int"]
+        case (.integer, "-flag"), (.integer, "-flag-add"), (.integer, "-flag-remove"):
+            return key.choices.map { $0.title ?? $0.value.shortText }
+        case (.boolean, nil): return ["-bool"]
+        case (.boolean, "-bool"): return ["true", "false"]
+        case (.string, nil): return ["-string"] + values
+        case (.string, "-string"), (.integer, "-int"), (.real, "-float"): return values.isEmpty ? nil : values
+        case (.integer, nil): return ["-int"]
+        case (.real, nil): return ["-float"]
+        case (.date, nil): return ["-date"]
+        case (.data, nil): return ["-data"]
+        case (.array, nil): return ["-array", "-array-add"]
+        case (.dictionary, nil): return ["-dict", "-dict-add"]
+        default: return nil
+        }
     }
 
     private static func agent(_ directory: PreferencesDirectory, _ address: AgentAddress) -> AgentConnection? {

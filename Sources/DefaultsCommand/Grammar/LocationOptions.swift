@@ -68,6 +68,18 @@ struct ForceOption: ParsableArguments {
     var isForced = false
 }
 
+/// The option to refuse edits that break a manifest.
+struct StrictOption: ParsableArguments {
+    @Flag(name: .customLong("strict"), help: "Change nothing if a value breaks the domain's manifest.")
+    var isStrict = false
+
+    /// The paragraph about manifests in the help of verbs that edit.
+    static let discussion = """
+        If the domain has a manifest, a message names each value that breaks it, and each key that it doesn't \
+        describe; with --strict, nothing is changed then. `describe` shows what is allowed.
+        """
+}
+
 extension LocationChoice {
     /// Replaces a domain's file with its last good values, if there are any, unless it is a property list.
     ///

@@ -52,7 +52,7 @@ struct PastDomain {
                 "\(key.printable) may have had another value then, since not all of its changes are in the history.")
         }
         for key in past.excluded.filter(isMeant).sorted() {
-            Failure.report("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
+            Failure.report("\(key.printable) is left out: HistoryExcludes or a manifest keeps it out of the history.")
         }
         if past.hasUnknownChanges {
             Failure.report(

@@ -112,8 +112,8 @@ struct UndoCommand {
             throw Failure("Number \(number) changed no keys, so there is nothing to undo.", .notFound)
         }
         throw Failure(
-            "Number \(number) changed only keys that HistoryExcludes excludes from the history, so there is nothing to "
-                + "restore.",
+            "Number \(number) changed only keys that HistoryExcludes or a manifest keeps out of the history, so there "
+                + "is nothing to restore.",
             .notFound)
     }
 

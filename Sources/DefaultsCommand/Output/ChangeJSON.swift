@@ -1,4 +1,5 @@
 import DefaultsCore
+import Manifests
 import PropertyList
 
 /// The JSON form of a stream's events, one object per line; the manual page defaults-tail(1) documents it.
@@ -63,7 +64,13 @@ enum ChangeJSON {
         if let origin = changeSet.origin { entries.append(("origin", JSONText.of(.dictionary(origin.fields)))) }
         entries.append(("changes", list(changeSet.changes)))
         if !changeSet.overruled.isEmpty { entries.append(("overruled", list(changeSet.overruled.map(overruled)))) }
+        if !changeSet.violations.isEmpty { entries.append(("violations", list(changeSet.violations.map(violation)))) }
         return entries
+    }
+
+    /// Returns a violation as an object: its key, its rule, what that demands, and a sentence.
+    static func violation(_ violation: Violation) -> String {
+        JSONText.of(.dictionary(violation.fields.merging(["message": .string(violation.description)]) { $1 }))
     }
 
     private static func line(_ type: String, at cursor: Cursor, _ entries: [(String, String)]) -> String {

@@ -1,10 +1,11 @@
-import DefaultsCore
+package import DefaultsCore
 import Glibc
 import Linux
+import Manifests
 import PropertyList
 
 /// The text form of a stream's events.
-struct ChangeText {
+package struct ChangeText {
     /// Whether the lines contain terminal colors.
     let isColored: Bool
 
@@ -68,7 +69,7 @@ struct ChangeText {
 
     /// Returns the sentence that says that some of a domain's keys can't be given their former values.
     func excluded(_ domain: Domain) -> String {
-        "\(name(domain)): keys that HistoryExcludes excludes from the history keep their values."
+        "\(name(domain)): keys that HistoryExcludes or a manifest keeps out of the history keep their values."
     }
 
     private func lines(_ record: LogRecord) -> [String] {
@@ -102,6 +103,9 @@ struct ChangeText {
         let changes = changeSet.changes.map { change in "\(start) \(text(change))  \(source)" }
         return changes
             + changeSet.overruled.map { "\(start) \(shownKey($0.key))  \(colored(text($0), in: .yellow))" }
+            + changeSet.violations.map { violation in
+                "\(start) \(shownKey(violation.key))  \(colored(violation.description.printable, in: .yellow))"
+            }
     }
 
     private func text(_ lost: Overruled) -> String {
@@ -182,7 +186,7 @@ struct ChangeText {
     }
 
     /// Returns the local date and time of day.
-    private static func moment(_ time: Timestamp) -> String { local(time, as: "%Y-%m-%d ") + clock(time) }
+    package static func moment(_ time: Timestamp) -> String { local(time, as: "%Y-%m-%d ") + clock(time) }
 
     /// Returns the local time of day.
     private static func clock(_ time: Timestamp) -> String {

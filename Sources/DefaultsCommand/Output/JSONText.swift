@@ -17,6 +17,16 @@ package enum JSONText {
     /// such a reader would change, is `{"$integer": text}`.
     static func forDoubles(_ value: PropertyListValue) -> String { text(value, isForDoubles: true) }
 
+    /// Returns a document that is JSON by itself, such as a schema: keys are written as they are.
+    static func ofDocument(_ value: PropertyListValue) -> String {
+        switch value {
+        case .dictionary(let entries):
+            object(entries.sorted { $0.key < $1.key }.map { ($0.key, ofDocument($0.value)) })
+        case .array(let elements): "[" + elements.map(ofDocument).joined(separator: ",") + "]"
+        default: of(value)
+        }
+    }
+
     private static func text(_ value: PropertyListValue, isForDoubles: Bool) -> String {
         var text = ""
         append(value, to: &text, isForDoubles)

@@ -51,26 +51,45 @@ struct LayerLine {
             ])
     }
 
-    /// Returns the layers of a key as lines with aligned columns.
-    static func text(_ layers: [LayerLine], in style: ChangeText) -> String {
-        lines(layers.map { ($0.wins ? "* \($0.layer)" : "  \($0.layer)", $0) }, in: style)
+    /// Returns the layers of a key, and its default in the manifest, as lines with aligned columns.
+    static func text(
+        _ layers: [LayerLine], default standard: (path: String, value: PropertyListValue)?, in style: ChangeText
+    ) -> String {
+        var rows = layers.map {
+            Row(start: $0.wins ? "* \($0.layer)" : "  \($0.layer)", path: $0.path, value: $0.value, wins: $0.wins)
+        }
+        if let (path, value) = standard {
+            rows.append(Row(start: "  default", path: path, value: value, wins: false))
+        }
+        return lines(rows, in: style)
     }
 
     /// Returns keys and the layers that win as lines with aligned columns.
     static func text(_ keys: [(key: String, layer: LayerLine)], in style: ChangeText) -> String {
         let names = keys.map { $0.key.isEmpty ? "\"\"" : $0.key.printable }
         let width = names.map(\.count).max() ?? 0
-        return lines(zip(names, keys).map { ("\($0.padded(to: width))  \($1.layer.layer)", $1.layer) }, in: style)
+        return lines(
+            zip(names, keys).map {
+                Row(
+                    start: "\($0.padded(to: width))  \($1.layer.layer)", path: $1.layer.path, value: $1.layer.value,
+                    wins: $1.layer.wins)
+            }, in: style)
     }
 
-    /// Returns lines with aligned columns: some text, a layer's file and the value.
-    private static func lines(_ layers: [(start: String, layer: LayerLine)], in style: ChangeText) -> String {
-        let width = layers.map(\.start.count).max() ?? 0
-        let pathWidth = layers.map(\.layer.path.printable.count).max() ?? 0
-        return layers.map { start, layer in
-            let start = "\(start.padded(to: width))  \(layer.path.printable.padded(to: pathWidth))  "
-            let value = style.shown(layer.value)
-            return layer.wins
+    /// A line: some text, a file and a value.
+    private struct Row {
+        let start, path: String
+        let value: PropertyListValue
+        let wins: Bool
+    }
+
+    private static func lines(_ rows: [Row], in style: ChangeText) -> String {
+        let width = rows.map(\.start.count).max() ?? 0
+        let pathWidth = rows.map(\.path.printable.count).max() ?? 0
+        return rows.map { row in
+            let start = "\(row.start.padded(to: width))  \(row.path.printable.padded(to: pathWidth))  "
+            let value = style.shown(row.value)
+            return row.wins
                 ? style.colored(start, in: .bold) + style.colored(value, in: .green) + "\n"
                 : style.colored("\(start)\(value)", in: .dim) + "\n"
         }.joined()

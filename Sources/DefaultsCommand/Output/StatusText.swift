@@ -1,4 +1,5 @@
 import DefaultsCore
+import Manifests
 import PropertyList
 
 /// The agent's status as text.
@@ -41,6 +42,9 @@ enum StatusText {
         lines += section("forced", of: status, key: "forced") {
             let keys = ((try? $0.array("keys")) ?? []).compactMap { if case .string(let key) = $0 { key } else { nil } }
             return "\((try? $0.domain().name.description.printable) ?? "?"): \(ChangeText.list(keys))"
+        }
+        lines += section("violations", of: status, key: "violations") {
+            "\(domain($0)): " + ((try? Violation($0))?.map(\.description.printable) ?? text($0, "rule"))
         }
         lines += section("pending", of: status, key: "pending") {
             "\(domain($0)): \(number($0, "edits").counting("edit")) not saved yet"

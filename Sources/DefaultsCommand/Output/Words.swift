@@ -5,7 +5,7 @@ extension BinaryInteger {
     ///   - noun: A noun in the singular.
     ///   - plural: The plural, if it isn't the noun with an "s".
     /// - Returns: Such as "1 edit" or "2 edits".
-    func counting(_ noun: String, plural: String? = nil) -> String {
+    package func counting(_ noun: String, plural: String? = nil) -> String {
         "\(self) \(self == 1 ? noun : plural ?? "\(noun)s")"
     }
 }
@@ -23,10 +23,10 @@ extension UInt64 {
 
 extension String {
     /// Returns the text with spaces up to a width in characters.
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
     /// The text as one word of a shell's command line.
-    var quotedForShell: String {
+    package var quotedForShell: String {
         let isPlain =
             !isEmpty
             && utf8.allSatisfy {

@@ -1,5 +1,5 @@
 import DefaultsClient
-import DefaultsCore
+package import DefaultsCore
 import Glibc
 import Linux
 
@@ -17,7 +17,7 @@ package enum ExitStatus: Int32 {
     case timeout = 124
 
     /// Creates the status for an error of the library.
-    init(_ error: DefaultsError) {
+    package init(_ error: DefaultsError) {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
         case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
@@ -34,7 +34,7 @@ package struct Failure: Error {
     package let message: String
     package let status: ExitStatus
 
-    init(_ message: String, _ status: ExitStatus) {
+    package init(_ message: String, _ status: ExitStatus) {
         self.message = message
         self.status = status
     }
@@ -54,7 +54,7 @@ package struct Failure: Error {
     }
 
     /// Writes a message to standard error, and ends the process.
-    static func end(_ message: String, _ status: ExitStatus) -> Never {
+    package static func end(_ message: String, _ status: ExitStatus) -> Never {
         report(message)
         exit(status.rawValue)
     }
@@ -63,7 +63,7 @@ package struct Failure: Error {
     ///
     /// Control characters are escaped: the message may quote anything, such as a file's contents, and must stay one
     /// line.
-    static func report(_ message: String) {
+    package static func report(_ message: String) {
         let line = Array("defaults: \(message.printable)\n".utf8)
         _ = write(STDERR_FILENO, line, line.count)
     }

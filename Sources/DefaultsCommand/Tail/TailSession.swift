@@ -9,6 +9,7 @@ struct TailSession {
     let filter: SubscriptionFilter
     /// The cursor up to which everything has been shown.
     private var cursor: Cursor?
+    private var sensitive = SensitiveKeys()
     private var shown = 0
     private let end: ContinuousClock.Instant?
     /// Whether current values that were asked for haven't all been shown yet.
@@ -68,7 +69,7 @@ struct TailSession {
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else {
                 return StandardOutput.hasReader ? .timeout : .noReader
             }
-            for event in try withValues(event, agent) {
+            for event in try withValues(event, agent).map({ sensitive.masked($0) }) {
                 guard options.exec.map({ run($0, event) }) ?? true else { return .timeout }
                 if options.exec == nil { show(event) }
             }

@@ -5,7 +5,9 @@ import PropertyList
 /// A parser for values with a type option, such as `-int 5`, or without one.
 enum TypedValue {
     /// The type options of arrays and dictionaries, which use all remaining operands.
-    static let composites: Set<String> = ["-array", "-array-add", "-dict", "-dict-add"]
+    static let composites: Set<String> = [
+        "-array", "-array-add", "-dict", "-dict-add", "-flag", "-flag-add", "-flag-remove",
+    ]
 
     /// All type options.
     static var options: Set<String> { composites.union(typed.keys) }

@@ -1,4 +1,5 @@
 package import DefaultsCore
+import Manifests
 package import PropertyList
 
 /// The operands after the domain in `defaults write`: Apple's grammar of values.
@@ -41,6 +42,8 @@ package enum WriteOperands {
             case "-array": value = .set(.array(try Self.elements(&rest)))
             case "-array-add": value = .append(try Self.elements(&rest))
             case "-dict": value = .set(.dictionary(try Self.entries(&rest)))
+            case "-flag", "-flag-add", "-flag-remove":
+                value = .bits(try Self.names(&rest), option == "-flag" ? .set : option == "-flag-add" ? .add : .remove)
             default: value = .merge(try Self.entries(&rest))
             }
         } else {
@@ -96,6 +99,34 @@ package enum WriteOperands {
         return elements
     }
 
+    private static func names(_ rest: inout ArraySlice<String>) throws(Failure) -> [String] {
+        defer { rest = [] }
+        return Array(rest)
+    }
+
+    /// Returns the operands with bits in place of their names in a domain's manifest.
+    func namingBits(of domain: DomainName?) throws(Failure) -> WriteOperands {
+        guard case .key(let key, .bits(let names, let change)) = self else { return self }
+        guard let bits = try DomainManifest.required(domain).manifest.key(named: key.text), bits.isBitField else {
+            throw Failure(
+                "The manifest of \(domain?.description ?? "") doesn't describe \"\(key.text)\" as flags; leaving "
+                    + "defaults unchanged.", .usage)
+        }
+        var sum: Int64 = 0
+        for name in names {
+            guard let choice = bits.choices.first(where: { ($0.title ?? $0.value.shortText) == name }),
+                case .integer(let bit) = choice.value
+            else {
+                let known = bits.choices.map { $0.title ?? $0.value.shortText }
+                throw Failure(
+                    "\"\(name)\" is not a flag of \"\(key.text)\"; leaving defaults unchanged. The flags are "
+                        + "\(known.joined(separator: ", ")).", .usage)
+            }
+            sum |= bit
+        }
+        return .key(KeyText(text: key.text, reading: .literal), .sum(sum, change, default: bits.defaultValue))
+    }
+
     private static func entries(_ rest: inout ArraySlice<String>) throws(Failure) -> DomainValues {
         var entries: DomainValues = [:]
         while !rest.isEmpty {
@@ -116,6 +147,13 @@ package enum NewValue: Hashable {
     case append([PropertyListValue])
     /// Merges entries into a dictionary (`-dict-add`).
     case merge(DomainValues)
+    /// Sets, adds or removes flags, given by their names in the manifest (`-flag`).
+    case bits([String], BitChange)
+    /// Sets, adds or removes the bits of a number, which is the default if the key has no value.
+    case sum(Int64, BitChange, default: PropertyListValue?)
+
+    /// A change to the bits of a number.
+    package enum BitChange: Hashable { case set, add, remove }
 
     /// Returns the new value, given the old one.
     package func applied(to old: PropertyListValue?, _ key: String, of location: DomainLocation) throws(Failure)
@@ -127,6 +165,14 @@ package enum NewValue: Hashable {
         case (.append(let added), .array(let elements)?): return .array(elements + added)
         case (.merge(let added), nil): return .dictionary(added)
         case (.merge(let added), .dictionary(let entries)?): return .dictionary(entries.merging(added) { $1 })
+        case (.sum(let bits, .set, _), _): return .integer(bits)
+        case (.sum(let bits, let change, let standard), let old):
+            guard case .integer(let number) = old ?? standard ?? 0 else {
+                throw Self.mismatch(old ?? 0, of: key, in: location, wanting: "a whole number", replacing: "-flag")
+            }
+            return .integer(change == .add ? number | bits : number & ~bits)
+        // The names have been replaced.
+        case (.bits, _): throw Failure("Flags need a manifest; leaving defaults unchanged.", .usage)
         case (.append, let old?):
             throw Self.mismatch(old, of: key, in: location, wanting: "an array", replacing: "-array")
         case (.merge, let old?):

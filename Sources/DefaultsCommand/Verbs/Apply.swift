@@ -2,6 +2,7 @@ import ArgumentParser
 import DefaultsClient
 import DefaultsCore
 import Linux
+import Manifests
 import PropertyList
 
 /// `defaults apply PROFILE`.
@@ -18,6 +19,8 @@ struct Apply: ParsableCommand {
             former values. --undo resets all keys of the profile in this way. Keys that others have changed since are \
             listed, and keep their values; the exit status of --undo is then 1.
 
+            \(StrictOption.discussion)
+
             EXAMPLES
               defaults apply dark.plist --dry-run
               defaults apply dark.plist --prune
@@ -26,6 +29,7 @@ struct Apply: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
+    @OptionGroup var strict: StrictOption
     @Flag(help: "Reset keys that the profile no longer mentions.") var prune = false
     @Option(help: ArgumentHelp("The profile's name (default: the name of the file).", valueName: "name"))
     var name: String?
@@ -53,6 +57,15 @@ struct Apply: ParsableCommand {
         // Read the history before the first change, so that nothing is changed if it can't be read.
         let trace = try prune || undo != nil ? trace(of: name) : nil
         var changed: Set<Domain> = []
+        // Nothing is changed if a later domain's values are refused.
+        for (domain, edit) in profile.edits.sorted(by: { $0.key < $1.key }) {
+            guard let manifest = DomainManifest.find(domain.name) else { continue }
+            let old = try backend.snapshot(of: domain).values
+            var values = old
+            for (key, value) in edit { values[key] = value }
+            let changed = Set(edit.keys.filter { values[$0] != old[$0] })
+            try manifest.check(changed, from: old, to: values, isStrict: strict.isStrict)
+        }
         for (domain, edit) in profile.edits.sorted(by: { $0.key < $1.key }) {
             let changes = Self.changes(edit, in: try backend.snapshot(of: domain).values)
             if changes.isEmpty { continue }
@@ -118,7 +131,9 @@ struct Apply: ParsableCommand {
     }
 
     private func show(_ changes: [KeyChange], of domain: Domain, _ style: ChangeText) throws {
-        try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
+        var sensitive = SensitiveKeys()
+        let lines = changes.map { "\(style.name(domain)) \(style.text(sensitive.masked($0, of: domain)))\n" }
+        try StandardOutput.write(lines.joined())
     }
 
     /// Returns a warning that the changes aren't remembered, because no agent runs or it is too old; `nil` if they are.

@@ -16,6 +16,8 @@ struct Edit: ParsableCommand {
             message says so. If the text can't be parsed, you can edit it again or quit; the text is then kept. If the \
             editor fails, nothing is changed. An editor that ends before you close its window needs an option to wait.
 
+            \(StrictOption.discussion)
+
             EXAMPLES
               defaults edit org.example.editor
               defaults edit --xml -g
@@ -23,10 +25,12 @@ struct Edit: ParsableCommand {
             """)
 
     @OptionGroup var location: LocationOptions
+    @OptionGroup var strict: StrictOption
     @Flag(help: "Edit the domain as XML.") var xml = false
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
 
     func run() throws {
-        try EditorSession(location: location.find(domain), options: location, isXML: xml).run()
+        try EditorSession(location: location.find(domain), options: location, isXML: xml, isStrict: strict.isStrict)
+            .run()
     }
 }

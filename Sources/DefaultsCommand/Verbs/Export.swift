@@ -2,6 +2,7 @@ import ArgumentParser
 import DefaultsCore
 import Glibc
 import Linux
+import Manifests
 import PropertyList
 
 /// `defaults export domain file`.
@@ -12,14 +13,26 @@ struct Export: ParsableCommand {
         discussion: """
             Writes a binary property list to a file, atomically, or XML to standard output.
 
+            --settings-only leaves out what isn't a setting for all machines: keys that the domain's manifest doesn't \
+            describe, or calls machine, noise or sensitive. Such a file is fit for version control. --json-schema \
+            writes a JSON Schema of what the manifest allows, for the JSON that `read --json` prints.
+
             EXAMPLES
               defaults export org.example.editor settings.plist
               defaults export -g - | less
+              defaults export --settings-only org.example.editor editor.plist
+              defaults export --json-schema org.example.editor - | jq .properties
             """)
 
     @OptionGroup var location: LocationOptions
+    @Flag(help: "Leave out what isn't a setting for all machines.") var settingsOnly = false
+    @Flag(help: "Write a JSON Schema of the domain's manifest.") var jsonSchema = false
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The output file, or - for standard output.", completion: .file()) var path: FilePath
+
+    func validate() throws {
+        if settingsOnly, jsonSchema { throw ValidationError("Use only one of --settings-only and --json-schema.") }
+    }
 
     func run() throws {
         let domain = try location.open(domain)
@@ -28,7 +41,12 @@ struct Export: ParsableCommand {
                 "\(path) is the file of \(domain.location.name) itself. Nothing is exported; name another file.",
                 .usage)
         }
-        let values = try domain.values()
+        if jsonSchema {
+            let manifest = try DomainManifest.required(domain.location.describedName).manifest
+            let schema = JSONSchema.of(manifest, domain: domain.domain.name.description)
+            return try OutputFile.write(Array("\(schema)\n".utf8), to: path)
+        }
+        let values = try settingsOnly ? Self.settings(of: domain) : domain.values()
         let bytes: [UInt8]
         do throws(PropertyListError) {
             bytes = try PropertyListValue.dictionary(values).write(as: path.isStandard ? .xml : .binary)
@@ -36,7 +54,18 @@ struct Export: ParsableCommand {
             throw Failure("\(error) Export it to a file, or use `read --plist binary`.", .dataError)
         }
         try OutputFile.write(bytes, to: path)
-        domain.markRead(values)
+        // An export without everything can't be copied back.
+        if !settingsOnly { domain.markRead(values) }
+    }
+
+    /// Returns the settings for all machines, and reports what is left out.
+    private static func settings(of domain: OpenDomain) throws -> DomainValues {
+        let manifest = try DomainManifest.required(domain.location.describedName).manifest
+        let values = try domain.values()
+        let settings = manifest.settings(of: values)
+        let omitted = values.keys.filter { settings[$0] != values[$0] }.sorted()
+        if !omitted.isEmpty { Failure.report("Left out, at least in part: \(ChangeText.list(omitted)).") }
+        return settings
     }
 
     /// Returns whether the output file is the domain's file, which need not exist yet.

@@ -12,6 +12,8 @@ struct Import: ParsableCommand {
             one change; the domain's other keys stay as they are. A number in JSON changes nothing if it is what a \
             program that holds numbers as 64-bit reals would write for the stored one, such as 2 for 2.0.
 
+            \(StrictOption.discussion)
+
             A message names the keys whose type is changed. `read` prints numbers, dates and Booleans as strings, so \
             import what `export` or `read --json` has printed instead.
 
@@ -23,6 +25,7 @@ struct Import: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var force: ForceOption
+    @OptionGroup var strict: StrictOption
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The input file, or - for standard input.", completion: .file()) var path: FilePath
 
@@ -34,6 +37,7 @@ struct Import: ParsableCommand {
         // this.
         if force.isForced { try location.replaceDamage(of: domain) }
         var open = try location.open(target)
+        open.isStrict = strict.isStrict
         let old = try open.valuesToReplace()
         let new = document.isJSON ? values.preservingNumbers(of: old) : values
         try open.edit(new.mapValues { $0 })

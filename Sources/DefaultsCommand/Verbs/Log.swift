@@ -50,6 +50,7 @@ struct Log: ParsableCommand {
         try range.check(history)
         let style = style.text
         var shown = 0
+        var sensitive = SensitiveKeys()
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {
                 if range.isPassed(by: record) { return nil }
@@ -61,9 +62,10 @@ struct Log: ParsableCommand {
                 }
                 shown += 1
                 let cursor = Cursor(epoch: history.epoch, revision: record.revision)
+                let masked = sensitive.masked(record)
                 return json
-                    ? ChangeJSON.line(.record(record, cursor: cursor)).map { $0 + "\n" }
-                    : style.history(record).map { $0 + "\n" }.joined()
+                    ? ChangeJSON.line(.record(masked, cursor: cursor)).map { $0 + "\n" }
+                    : style.history(masked).map { $0 + "\n" }.joined()
             }
             return nil
         }

@@ -1,7 +1,5 @@
 import ArgumentParser
 import DefaultsCore
-import Glibc
-import Linux
 
 /// `defaults view`.
 struct View: ParsableCommand {
@@ -29,17 +27,7 @@ struct View: ParsableCommand {
     @Argument(help: "The domain to show first.", completion: Candidates.domain) var domain: String?
 
     func run() throws {
-        let command = AppIdentity.current.executable
-        let directory = Path.directory(of: command)
-        // Programs that aren't in the PATH are in libexec; after a build, all are in one directory.
-        let places = ["\(Path.directory(of: directory))/libexec/defaults-viewer", "\(directory)/defaults-viewer"]
-        guard let program = places.first(where: Path.isProgram) else {
-            throw Failure(
-                "The program defaults-viewer isn't installed: it is neither \(places[0]) nor \(places[1]). Run "
-                    + "Config/install, which builds it, too.",
-                .unavailable)
-        }
-        var arguments = ["defaults-viewer", "--command", command]
+        var arguments = ["--command", AppIdentity.current.executable]
         if readOnly { arguments.append("--read-only") }
         if printsAddress { arguments.append("--print-url") }
         if let domain {

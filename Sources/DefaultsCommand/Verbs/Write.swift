@@ -27,6 +27,11 @@ struct Write: ParsableCommand {
             With --json, a number changes nothing if it is what a program that holds numbers as 64-bit reals would \
             write for the stored one, such as 2 for 2.0. To change only the type of a number, use -int or -float.
 
+            -flag NAME…, -flag-add NAME… and -flag-remove NAME… set the bits of a whole number, by the names that the \
+            domain's manifest gives them.
+
+            \(StrictOption.discussion)
+
             A linked file, or one named by its path, is not replaced unless it is a property list. With --force, it is \
             replaced, and a backup copy is kept. The last good values that the agent has are saved with the edit.
 
@@ -43,6 +48,7 @@ struct Write: ParsableCommand {
     @OptionGroup var location: LocationOptions
     @OptionGroup var path: KeyPathOption
     @OptionGroup var force: ForceOption
+    @OptionGroup var strict: StrictOption
     @Flag(help: "Read the value as JSON, as `read --json` prints it.") var json = false
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(parsing: .captureForPassthrough, help: "The key and its value.", completion: Candidates.key)
@@ -52,7 +58,8 @@ struct Write: ParsableCommand {
         if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
         if force.isForced { try location.replaceDamage(of: domain) }
         try Self.change(
-            domain, WriteOperands(operands, reading: path.reading, isJSON: json), at: location, isJSON: json)
+            domain, WriteOperands(operands, reading: path.reading, isJSON: json), at: location, isJSON: json,
+            isStrict: strict.isStrict)
     }
 
     /// Whether the words after the domain ask for help.
@@ -60,10 +67,12 @@ struct Write: ParsableCommand {
 
     /// Sets one key of a domain, or replaces all keys.
     static func change(
-        _ domain: String, _ operands: WriteOperands, at location: some LocationChoice, isJSON: Bool = false
+        _ domain: String, _ operands: WriteOperands, at location: some LocationChoice, isJSON: Bool = false,
+        isStrict: Bool = false
     ) throws {
         var open = try location.open(domain)
-        switch operands {
+        open.isStrict = isStrict
+        switch try operands.namingBits(of: open.location.describedName) {
         case .all(let all):
             let values = try open.valuesToReplace()
             let new = isJSON ? all.preservingNumbers(of: values) : all

@@ -8,7 +8,7 @@ package struct HistoryExclusions: Hashable, Sendable {
 
     private var patterns: [Pattern] = []
     /// The texts of the patterns.
-    let texts: [String]
+    package let texts: [String]
     /// Whether nobody knows which keys these are, so that all count as excluded.
     package let areUnknown: Bool
 
@@ -27,6 +27,11 @@ package struct HistoryExclusions: Hashable, Sendable {
     /// - Parameter texts: Patterns with `*` and `?`: of a domain's name, or of a name and a key, with a slash between
     ///   them. The global domain may also be named `-g`.
     package init(_ texts: [String]) { self.init(texts, areUnknown: false) }
+
+    /// Returns these exclusions and further ones; if these are unknown, all keys are excluded anyway.
+    package func adding(_ texts: [String]) -> HistoryExclusions {
+        areUnknown || texts.isEmpty ? self : HistoryExclusions(self.texts + texts)
+    }
 
     private init(_ texts: [String], areUnknown: Bool) {
         (self.texts, self.areUnknown) = (texts, areUnknown)

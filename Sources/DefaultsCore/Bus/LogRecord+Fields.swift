@@ -1,3 +1,4 @@
+package import Manifests
 import PropertyList
 
 // The encoding of records in messages and in the change log file.
@@ -53,6 +54,7 @@ extension ChangeSet {
         edit?.add(to: &fields)
         fields["origin"] = origin.map { .dictionary($0.fields) }
         if !overruled.isEmpty { fields["overruled"] = .array(overruled.map { .dictionary($0.fields) }) }
+        if !violations.isEmpty { fields["violations"] = .array(violations.map { .dictionary($0.fields) }) }
     }
 
     fileprivate init(_ fields: Fields, of domain: Domain) throws(DefaultsError) {
@@ -64,6 +66,10 @@ extension ChangeSet {
             overruled: try fields.array("overruled").map { value throws(DefaultsError) in
                 try Overruled(Fields(value, of: "An overruled value"))
             }, edit: try EditIdentity(fields), origin: try Origin(fields))
+        // A later agent may know further rules.
+        for value in try fields.array("violations") {
+            if let violation = try Violation(Fields(value, of: "A violation")) { violations.append(violation) }
+        }
     }
 }
 
@@ -121,6 +127,37 @@ extension Overruled.Reason {
         }
         let isKnown = fields.values["loaded"] != nil
         self = .olderVersion(isKnown ? Timestamp(nanoseconds: try fields.integer("loaded")) : nil)
+    }
+}
+
+extension Violation {
+    package var fields: DomainValues {
+        var fields: DomainValues = ["key": .string(key), "rule": .string(rule.rawValue)]
+        if !path.isEmpty {
+            fields["path"] = .array(
+                path.map { step in
+                    switch step {
+                    case .name(let name): .string(name)
+                    case .index(let index): .integer(Int64(index))
+                    }
+                })
+        }
+        fields["limit"] = limit
+        return fields
+    }
+
+    /// Creates a violation from a message; fails if the rule is unknown.
+    package init?(_ fields: Fields) throws(DefaultsError) {
+        guard let rule = Rule(rawValue: try fields.string("rule")) else { return nil }
+        self.init(
+            key: try fields.string("key"),
+            path: try fields.array("path").map { value throws(DefaultsError) in
+                switch value {
+                case .string(let name): return .name(name)
+                case .integer(let index): return .index(Int(index))
+                default: throw Fields.wrong("path", not: "an array of strings and integers")
+                }
+            }, rule: rule, limit: fields.values["limit"])
     }
 }
 

@@ -1,3 +1,4 @@
+import Manifests
 import PropertyList
 
 /// An immutable entry of the change log.
@@ -64,6 +65,7 @@ package struct LogRecord: Hashable, Sendable {
         guard var changeSet else { return self }
         changeSet.changes.removeAll { !isWanted($0.key) }
         changeSet.overruled.removeAll { !isWanted($0.key) }
+        changeSet.violations.removeAll { !isWanted($0.key) }
         var filtered = self
         filtered.changeSet = changeSet
         return filtered
@@ -78,8 +80,12 @@ extension LogRecord {
             let changes = changeSet.changes.reduce(0) {
                 $0 + $1.key.utf8.count + ($1.old?.estimatedSize ?? 8) + ($1.new?.estimatedSize ?? 8) + 64
             }
-            return changeSet.overruled.reduce(changes) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 8) + 64 }
-                + 128
+            let overruled = changeSet.overruled.reduce(changes) {
+                $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 8) + 64
+            }
+            return changeSet.violations.reduce(overruled) {
+                $0 + $1.place.utf8.count + ($1.limit?.estimatedSize ?? 8) + 64
+            } + 128
         case .damaged(_, let reason), .unsaved(_, let reason): return reason.utf8.count + 128
         case .recovered, .unknown: return 128
         }

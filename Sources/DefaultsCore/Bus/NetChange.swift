@@ -1,3 +1,5 @@
+import Manifests
+
 /// The net change of several change sets: each key's value before the first and after the last.
 enum NetChange {
     /// Joins the change sets of each domain into one, at the position of the last one; leaves other records as they
@@ -55,6 +57,7 @@ enum NetChange {
     private struct Net {
         private var changes: [String: KeyChange] = [:]
         private var overruled: [Overruled] = []
+        private var violations: [Violation] = []
         private var last: LogRecord
         private var lastChangeSet: ChangeSet
         private var isJoined = false
@@ -79,16 +82,19 @@ enum NetChange {
                 changes[change.key] = net
             }
             overruled += newer.overruled
+            violations.removeAll { violation in newer.changes.contains { $0.key == violation.key } }
+            violations += newer.violations
         }
 
         /// Returns the record of the net change; `nil` if it is empty.
         func record(includingUnchanged includesUnchanged: Bool) -> LogRecord? {
             if !isJoined { return lastChangeSet.isEmpty ? nil : last }
-            let changeSet = ChangeSet(
+            var changeSet = ChangeSet(
                 domain: lastChangeSet.domain, source: lastChangeSet.source,
                 changes: changes.values.filter { includesUnchanged || $0.old != $0.new },
                 overruled: overruled, edit: lastChangeSet.edit, origin: lastChangeSet.origin)
             if changeSet.isEmpty { return nil }
+            changeSet.violations = violations
             return LogRecord(revision: last.revision, time: last.time, event: .change(changeSet))
         }
     }

@@ -59,7 +59,7 @@ package struct ExclusionsFile {
         let texts = PropertyListValue.array(new.exclusions.texts.map { .string($0) })
         let applied = new.redaction.map { [Self.appliedKey: texts, Self.redactionKey: .number($0)] as DomainValues }
         do {
-            try HistoryArchive.replace(path, with: (applied.map { .dictionary($0) } ?? texts).write(as: .xml))
+            try NewFile.replace(path, with: (applied.map { .dictionary($0) } ?? texts).write(as: .xml))
         } catch {
             forget()
         }

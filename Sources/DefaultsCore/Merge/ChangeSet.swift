@@ -1,3 +1,4 @@
+package import Manifests
 package import PropertyList
 
 /// The changes that one writer made to one domain in one step.
@@ -9,6 +10,8 @@ package struct ChangeSet: Hashable, Sendable {
     package var changes: [KeyChange]
     /// The values that lost in the same merge, either to these changes or to values that stay in effect.
     package var overruled: [Overruled]
+    /// The rules of the domain's manifest, if it has one, that the new values and what depends on them break.
+    package var violations: [Violation] = []
     /// The edit's identity, if the change set is from an app that may resend the edit.
     package var edit: EditIdentity?
     /// The reason that the writer gave.

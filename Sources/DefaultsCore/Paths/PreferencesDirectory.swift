@@ -82,11 +82,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
     }
 
     /// The path with links resolved, if the directory exists; it is the same for all links to one directory.
-    package var resolvedPath: String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
+    package var resolvedPath: String { Path.resolved(path) }
 
     /// Returns whether another path leads to this directory, by links or by a mount.
     package func isSame(as other: PreferencesDirectory) -> Bool {

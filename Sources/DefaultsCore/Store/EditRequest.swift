@@ -1,3 +1,4 @@
+package import Manifests
 package import PropertyList
 
 /// An app's request to change keys in one domain, as a single change set.
@@ -114,6 +115,12 @@ package struct EditRequest: Hashable, Sendable {
 }
 
 extension DefaultsError {
+    /// Returns the error of an edit that an enforced manifest forbids.
+    package static func enforcement(of violation: Violation, for domain: Domain, by path: String) -> DefaultsError {
+        DefaultsError(
+            .invalidValue, "\(violation) The edit of \(domain) is refused, because the manifest \(path) is enforced.")
+    }
+
     /// Returns the error of an edit whose condition doesn't hold.
     package static func condition(of domain: Domain) -> DefaultsError {
         DefaultsError(

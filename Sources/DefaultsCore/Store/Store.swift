@@ -1,5 +1,6 @@
 import Glibc
 import Linux
+package import Manifests
 package import PropertyList
 
 /// A store for the domains in one directory, which reads and saves their files, merges changes, and maintains the
@@ -128,6 +129,20 @@ package final class Store: Sendable {
         state.withLock { $0.log.capacity = capacity }
     }
 
+    /// Sets the manifests by which changes are checked from now on.
+    package func setManifests(_ manifests: ManifestSet) { state.withLock { $0.manifests = manifests } }
+
+    /// Returns what the values in effect break in the manifests of their domains, in order.
+    package func violations() -> [(domain: Domain, violations: [Violation])] {
+        let manifests = state.withLock(\.manifests)
+        if manifests.isEmpty { return [] }
+        return withWrittenLog { $0.snapshots() }.compactMap { snapshot in
+            guard let entry = manifests.entry(for: snapshot.domain.name) else { return nil }
+            let violations = entry.violations(of: snapshot.values.keys, in: snapshot.values)
+            return violations.isEmpty ? nil : (snapshot.domain, violations)
+        }
+    }
+
     // MARK: Editing
 
     /// Applies an app's edit: it is in effect immediately, and pending until it is saved.
@@ -169,8 +184,11 @@ package final class Store: Sendable {
     /// - Throws: `invalidValue`.
     func checkFit(of request: EditRequest) throws(DefaultsError) {
         let found = state.withLock { state in
-            state.refusal(of: request, by: lifetime, now: .now()) == nil
-                ? state.valuesToCheck(request, limit: limits.bytes) : nil
+            // Most edits are small, so the refusal, which is looked for again when the edit is applied, comes second.
+            guard let found = state.valuesToCheck(request, limit: limits.bytes),
+                state.refusal(of: request, by: lifetime, now: .now()) == nil
+            else { return nil as (values: DomainValues, format: PropertyListFormat)? }
+            return found
         }
         guard let (values, format) = found else { return }
         do throws(DefaultsError) { _ = try encode(values, as: format, for: request.domain) } catch {

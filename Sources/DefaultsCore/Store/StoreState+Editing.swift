@@ -1,3 +1,4 @@
+import Manifests
 import PropertyList
 
 extension StoreState {
@@ -68,7 +69,32 @@ extension StoreState {
                     + "was discarded.",
                 remedy: "Set the value again; in the protocol, under another number and without \"time\".")
         }
-        return conditionFails(request) ? .condition(of: request.domain) : nil
+        if conditionFails(request) { return .condition(of: request.domain) }
+        return enforcementRefusal(of: request)
+    }
+
+    /// Returns the reason why an enforced manifest forbids an edit that hasn't been applied yet; `nil` if none does.
+    ///
+    /// A rule about several keys forbids nothing, since they may be set one after the other.
+    private func enforcementRefusal(of request: EditRequest) -> DefaultsError? {
+        guard let entry = manifests.entry(for: request.domain.name), entry.isEnforced,
+            !(request.identity.map(appliedEdits.holds) ?? false)
+        else { return nil }
+        var merge = domains[request.domain]?.merge ?? Merge()
+        merge.parseBase()
+        let old = request.replacesAll || entry.manifest.needsOthers(for: request.values.keys) ? merge.current : [:]
+        var values = request.replacesAll ? [:] : old
+        for (key, value) in request.values { values[key] = value }
+        // Values that stay as they are aren't this edit's.
+        let keys = Set(request.values.keys).union(request.replacesAll ? Array(old.keys) : [])
+            .filter { merge.current($0) != values[$0] }
+        var former = old
+        for key in keys { former[key] = merge.current(key) }
+        let violation = entry.manifest
+            .violations(of: keys, from: former, to: values, limitedTo: Violation.Rule.ofOneValue)
+            .first { keys.contains($0.key) }
+        guard let violation else { return nil }
+        return .enforcement(of: violation, for: request.domain, by: entry.path)
     }
 
     /// Returns the values that would be in effect after a large edit if they may be too large for a file, and the

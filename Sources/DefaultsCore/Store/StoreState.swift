@@ -1,3 +1,6 @@
+import Manifests
+import PropertyList
+
 /// The domains and the change log, and every transition between their states.
 ///
 /// Pure: no I/O, no clock, no lock. Each transition returns the actions that it requires, and `Store` performs them
@@ -22,6 +25,8 @@ struct StoreState: LoggedState {
     var lastSequence: UInt64 = 0
     /// The time of the last transition, by the clock.
     private var latest = Timestamp(nanoseconds: .min)
+    /// The manifests, in the agent.
+    var manifests = ManifestSet.none
     /// The edits that have been applied and must not be applied again.
     var appliedEdits = AppliedEdits()
 
@@ -64,10 +69,24 @@ struct StoreState: LoggedState {
         // Otherwise, every start would add a problem that lasts to the log again.
         if reported[event.domain]?.contains(event) == true { return [.report(event)] }
         reported[event.domain] = nil
-        let record = log.append(event, at: now)
+        let record = log.append(checked(event), at: now)
         outbox?.append(.record(record))
         if case .change = event { return [.published(record.domain)] }
         return [.published(record.domain), .report(event)]
+    }
+
+    /// Returns an event with what its changes break in the domain's manifest.
+    private func checked(_ event: LogRecord.Event) -> LogRecord.Event {
+        guard case .change(var changeSet) = event, let entry = manifests.entry(for: changeSet.domain.name) else {
+            return event
+        }
+        let keys = changeSet.changes.map(\.key)
+        let values =
+            entry.manifest.needsOthers(for: keys)
+            ? domains[changeSet.domain]?.merge.current ?? [:]
+            : Dictionary(changeSet.changes.map { ($0.key, $0.new) }) { $1 }.compactMapValues(\.self)
+        changeSet.violations = entry.violations(of: keys, in: values)
+        return .change(changeSet)
     }
 
     /// Records what earlier agents have published of a domain's problem.

@@ -43,6 +43,13 @@ extension UserDefaults {
     public func undo(_ change: DefaultsChange) async throws(DefaultsProblem) -> UndoResult { fatalError() }
 }
 
+extension UserDefaults {
+    /// Registers the defaults in a domain's manifest.
+    @available(*, unavailable, message: "Manifests are installed only on Linux. Use `register(defaults:)`.")
+    @discardableResult
+    public func register(manifestOf domain: String) -> Bool { fatalError() }
+}
+
 /// A change to one key.
 @available(*, unavailable, message: "A stream of every change needs the agent, which runs only on Linux.")
 public enum KeyChange<Value: Sendable> {}

@@ -1,5 +1,6 @@
 #if !OVER_FOUNDATION
 import DefaultsCore
+import Manifests
 public import FoundationEssentials
 public import PropertyList
 
@@ -84,6 +85,26 @@ public struct DefaultsChange: Hashable, Sendable {
         }
     }
 
+    /// A value that breaks the manifest of its domain, or a condition that it makes hold.
+    public struct Violation: Hashable, Sendable, CustomStringConvertible {
+        /// The key.
+        public let key: String
+        /// The place of the value, such as `Window.Size[0]`; the key, if it is the key's value itself.
+        public let place: String
+        /// The rule, such as `type`, `choice`, `minimum`, `maximum`, `format` or `required`; later versions may have
+        /// others.
+        public let rule: String
+        /// The demand of the rule: the name of a type, the choices, a bound or an expression; `nil` for some rules.
+        public let limit: PropertyListValue?
+        /// A sentence with the place and what would be right, without the value.
+        public let description: String
+
+        fileprivate init(_ violation: Manifests.Violation) {
+            (key, place, limit) = (violation.key, violation.place, violation.limit)
+            (rule, description) = (violation.rule.rawValue, violation.description)
+        }
+    }
+
     /// A position in the agent's log, for `defaults tail --since`.
     public struct Cursor: Hashable, Sendable, LosslessStringConvertible {
         fileprivate let cursor: DefaultsCore.Cursor
@@ -114,6 +135,10 @@ public struct DefaultsChange: Hashable, Sendable {
     public let changes: [KeyChange<PropertyListValue?>]
     /// The values that lost in the same merge, either to these changes or to values that stay in effect.
     public let overruled: [Overruled]
+    /// The rules in the domain's manifest that the changes break, if it has one and an agent is running.
+    ///
+    /// The values are in effect nevertheless.
+    public let violations: [Violation]
     /// The time of the change, for display only: the stream's order is authoritative, since clocks may be set.
     public let time: Date
     /// The position after this change set in the agent's log.
@@ -134,6 +159,7 @@ public struct DefaultsChange: Hashable, Sendable {
         origin = changeSet.origin.map(Origin.init)
         changes = changeSet.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) }
         overruled = changeSet.overruled.map(Overruled.init)
+        violations = changeSet.violations.map(Violation.init)
         self.time = Date(time)
         self.cursor = Cursor(cursor)
     }

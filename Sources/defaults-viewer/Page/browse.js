@@ -1,9 +1,12 @@
 // The view of all domains and keys: a tree, which is searched as one types, and what is selected in it.
 
-import { h } from "./dom.js";
+import { button, h, input, words } from "./dom.js";
 import { detail } from "./detail.js";
-import { forced, label, place, searched, sortedDomains, sortedKeys, store } from "./store.js";
-import { text } from "./values.js";
+import { identity } from "./model.js";
+import { described, shown as shownValue } from "./manifests.js";
+import {
+    absence, addressOf, forced, isDraft, label, place, searched, sortedDomains, sortedKeys, store, unsetKeys,
+} from "./store.js";
 
 const rowHeight = 30;
 // The time for which a changed key is lit, in milliseconds.
@@ -17,13 +20,14 @@ export function browse(go) {
     let current = { id: null, key: null };
     const open = new Set();
 
-    const search = h("input", {
-        type: "search", id: "search", placeholder: "Search names, keys and values", autocomplete: "off",
-        spellcheck: "false", "aria-controls": "tree",
-        oninput: () => { selected = 0; rebuild(); tree.scrollTop = 0; },
+    const search = input({
+        type: "search", id: "search", "aria-label": "Search", "aria-controls": "tree",
+        placeholder: "Search names, keys and values",
+        oninput: () => { rows = []; rebuild(); tree.scrollTop = 0; },
         onkeydown: (event) => {
             if (event.key === "ArrowDown") { event.preventDefault(); tree.focus(); }
-            if (event.key === "Enter" && rows.length) { activate(rows[Math.min(selected, rows.length - 1)]); }
+            // The first domain that is named, or the first key that is found.
+            if (event.key === "Enter") activate(rows[0]?.isNamed ? rows[0] : rows[1]);
         },
     });
     const count = h("p", { id: "count", role: "status" });
@@ -32,36 +36,36 @@ export function browse(go) {
         id: "tree", role: "tree", tabindex: "0", "aria-label": "Domains and keys", onkeydown: onKey,
         onscroll: () => draw(), onclick: onClick,
     }, space);
-    const side = h("div", { class: "side" });
-    const view = h("section", { class: "browse", "aria-label": "Browse", "data-shows": "list" },
-        h("div", { class: "list" }, h("label", { for: "search", class: "hidden" }, "Search"), search, count, tree),
-        h("article", { class: "detail", "aria-label": "Selection" },
-            h("button", { type: "button", class: "back", onclick: () => { go({}); tree.focus(); } }, "‹ All domains"),
-            side));
+    const side = h("div.side");
+    const view = h("section.browse", { "aria-label": "Browse", "data-shows": "list" },
+        h("div.list", search, count, tree),
+        h("article.detail", { "aria-label": "Selection" },
+            button("‹ All domains", () => { go({}); tree.focus(); }, { class: "back" }), side));
     const shown = detail(side, go);
     new ResizeObserver(() => draw()).observe(tree);
 
     // Finds the rows of the tree: those that match the search, or all.
     function rebuild() {
-        const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+        const sought = words(search.value);
         const previous = rows[selected];
         rows = [];
         let keyCount = 0;
         let domainCount = 0;
-        for (const domain of sortedDomains()) {
+        for (const domain of sortedDomains({ withDescribed: sought.length > 0 })) {
             const name = `${label(domain)} ${place(domain)}`.toLowerCase();
-            const isNamed = words.every((word) => name.includes(word));
+            const isNamed = sought.every((word) => name.includes(word));
             let keys = sortedKeys(domain);
             if (!isNamed) {
-                keys = keys.filter((key) =>
-                    words.every((word) => name.includes(word) || searched(domain, key).includes(word)));
+                keys = [...keys, ...unsetKeys(domain)].filter((key) =>
+                    sought.every((word) => name.includes(word) || searched(domain, key).includes(word)));
                 if (keys.length === 0) continue;
             }
             domainCount += 1;
             keyCount += keys.length;
             const isOpen = isNamed ? open.has(domain.id) : true;
-            rows.push({ domain, isOpen, count: keys.length });
-            if (isOpen) keys.forEach((key, index) => rows.push({ domain, key, index, count: keys.length }));
+            rows.push({ domain, isOpen, isNamed, count: keys.length });
+            if (isOpen) keys.forEach((key, index) => rows.push({ domain, key, index, isKey: true,
+                count: keys.length }));
         }
         const found = previous
             && rows.findIndex((row) => row.domain.id === previous.domain.id && row.key === previous.key);
@@ -69,13 +73,12 @@ export function browse(go) {
         selected = Math.max(0, Math.min(selected, rows.length - 1));
         const counted = (number, name) => `${number.toLocaleString()} ${name}${number === 1 ? "" : "s"}`;
         count.textContent = domainCount ? `${counted(keyCount, "key")} in ${counted(domainCount, "domain")}`
-            : store.state.name === "reading" ? "Reading…" : words.length ? "No matches."
-                : "There are no preferences yet.";
+            : sought.length ? "No matches." : absence("There are no preferences yet.");
         space.style.height = `${rows.length * rowHeight}px`;
         draw();
     }
 
-    // Draws the rows that are visible. Elements stay where they are, since a click that began on one must end on it.
+    // Draws the visible rows. Elements stay where they are, since a click that began on one must end on it.
     function draw() {
         const first = Math.max(0, Math.floor(tree.scrollTop / rowHeight) - 4);
         const last = Math.min(rows.length, first + Math.ceil(tree.clientHeight / rowHeight) + 9);
@@ -83,7 +86,7 @@ export function browse(go) {
         elements = new Map();
         let next = space.firstChild;
         for (let index = first; index < last; index += 1) {
-            const name = `${rows[index].domain.id} ${rows[index].key === undefined ? "" : `/${rows[index].key}`}`;
+            const name = JSON.stringify([rows[index].domain.id, rows[index].key]);
             const element = old.get(name) ?? h("div", { role: "treeitem" });
             elements.set(name, element);
             old.delete(name);
@@ -91,29 +94,29 @@ export function browse(go) {
             drawRow(element, rows[index], index);
         }
         for (const element of old.values()) element.remove();
-        if (rows.length) tree.setAttribute("aria-activedescendant", `row-${selected}`);
-        else tree.removeAttribute("aria-activedescendant");
+        tree.setAttribute("aria-activedescendant", rows.length ? `row-${selected}` : "");
     }
 
     function drawRow(element, row, index) {
-        const { domain, key } = row;
-        const isKey = key !== undefined;
+        const { domain, key, isKey } = row;
         const lock = isKey ? forced(domain, key) : null;
         const parts = isKey
-            ? [["name", key], ["lock", lock ? "forced" : ""],
-                ["value", text(lock ? lock.value : domain.values.get(key), 80)]]
+            ? [["name", key], ["title", described(domain.name, key)?.title ?? ""], ["lock", lock ? "forced" : ""],
+                ["draft", isDraft(`${domain.id}\n${key}`) ? "not saved" : ""],
+                ["value", shownValue(domain.name, key, lock ? lock.value : domain.values.get(key), 80)]]
             : [["chevron", row.isOpen ? "▾" : "▸"], ["name", label(domain)], ["place", place(domain)],
                 ["damage", domain.damage ? "damaged" : ""], ["count", `${row.count}`]];
         const attributes = {
-            id: `row-${index}`, "aria-level": isKey ? 2 : 1,
-            "aria-selected": index === selected, "aria-setsize": isKey ? row.count : null,
-            "aria-posinset": isKey ? row.index + 1 : null, "aria-expanded": isKey ? null : row.isOpen,
+            id: `row-${index}`, "aria-level": isKey ? 2 : 1, "aria-selected": isCurrent(row),
+            "aria-setsize": isKey ? row.count : null, "aria-posinset": isKey ? row.index + 1 : null,
+            "aria-expanded": isKey ? null : row.isOpen,
         };
         for (const [name, value] of Object.entries(attributes)) {
             if (value === null) element.removeAttribute(name);
             else if (element.getAttribute(name) !== `${value}`) element.setAttribute(name, value);
         }
         element.classList.add("row", isKey ? "key" : "domain");
+        element.classList.toggle("cursor", index === selected);
         element.style.top = `${index * rowHeight}px`;
         const shown = parts.filter(([name, text]) => text !== "" || name === "name" || name === "value");
         const names = shown.map(([name]) => name).join(" ");
@@ -134,6 +137,7 @@ export function browse(go) {
             // Another name begins the animation anew.
             element.classList.toggle("again");
             element.style.animationDelay = `${-elapsed}ms`;
+            setTimeout(draw, litTime - elapsed);
         }
     }
 
@@ -153,8 +157,7 @@ export function browse(go) {
     }
 
     // Shows a row beside the tree, by the page's address, so that "back" works.
-    function activate(row) { if (row) go({ domain: row.domain.name, host: row.domain.host, user: row.domain.user,
-        key: row.key }); }
+    function activate(row) { if (row) go({ ...addressOf(row.domain), key: row.key }); }
 
     function onClick(event) {
         const element = event.target.closest("[role=treeitem]");
@@ -162,8 +165,8 @@ export function browse(go) {
         const index = Number(element.id.slice("row-".length));
         const row = rows[index];
         select(index);
-        if (row.key === undefined
-            && (!row.isOpen || event.target.classList.contains("chevron") || isCurrent(row))) toggle(row);
+        const isToggle = !row.isOpen || event.target.className === "chevron" || isCurrent(row);
+        if (!row.isKey && isToggle) toggle(row);
         activate(row);
     }
 
@@ -172,18 +175,17 @@ export function browse(go) {
     function onKey(event) {
         const row = rows[selected];
         const page = Math.max(1, Math.floor(tree.clientHeight / rowHeight) - 1);
-        const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length,
-            End: rows.length };
+        const end = rows.length;
+        const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -end, End: end };
         if (event.ctrlKey || event.metaKey || event.altKey || !row) return;
-        if (event.key in moves) select(selected + moves[event.key]);
-        else if (event.key === "ArrowRight" && row.key === undefined) row.isOpen ? select(selected + 1)
-            : toggle(row, true);
-        else if (event.key === "ArrowLeft" && row.key === undefined) { if (row.isOpen) toggle(row, false); }
-        else if (event.key === "ArrowLeft") select(selected - row.index - 1);
-        else if (event.key === "Enter" || event.key === " ") {
-            if (row.key === undefined && !row.isOpen) toggle(row, true);
+        const { key } = event;
+        if (key in moves) select(selected + moves[key]);
+        else if (key === "ArrowRight" && !row.isKey) row.isOpen ? select(selected + 1) : toggle(row, true);
+        else if (key === "ArrowLeft") row.isKey ? select(selected - row.index - 1) : toggle(row, false);
+        else if (key === "Enter" || key === " ") {
+            if (!row.isKey && !row.isOpen) toggle(row, true);
             activate(row);
-        } else if (event.key === "/") search.focus();
+        } else if (key === "/") search.focus();
         else return;
         event.preventDefault();
     }
@@ -192,22 +194,17 @@ export function browse(go) {
         view,
         // Shows what the page's address names.
         show(place) {
-            rebuild();
-            current = { id: place.domain ? JSON.stringify([place.domain, place.host ?? "", place.user ?? ""]) : null,
-                key: place.key ?? null };
+            current = { id: place.domain ? identity(place) : null, key: place.key ?? null };
             view.dataset.shows = current.id ? "detail" : "list";
-            if (current.id && !open.has(current.id)) {
-                open.add(current.id);
-                rebuild();
-            }
+            if (current.id) open.add(current.id);
+            shown.show(current.id, current.key);
+            rebuild();
             const index = rows.findIndex(isCurrent);
             if (index >= 0) select(index);
-            shown.show(current.id, current.key, place);
         },
         update(update) {
             if (!view.isConnected) return;
-            if (update.isReset || search.value || update.domains.size) rebuild();
-            else draw();
+            if (update.isReset || update.domains.size) rebuild(); else draw();
             shown.update(update);
         },
     };

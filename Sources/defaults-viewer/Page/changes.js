@@ -1,9 +1,9 @@
 // The view of changes as they happen.
 
-import { button, h } from "./dom.js";
+import { button, h, input, words } from "./dom.js";
+import { shown } from "./manifests.js";
 import { recordItem, writer } from "./records.js";
 import { store } from "./store.js";
-import { text } from "./values.js";
 
 // The number of events that are shown.
 const shownLimit = 200;
@@ -11,54 +11,66 @@ const shownLimit = 200;
 export function changes() {
     // The events that are shown while the list is paused.
     let paused = null;
-    let missed = 0;
-    const filter = h("input",
-        { type: "search", id: "filter", placeholder: "Only with these words", autocomplete: "off",
+    // The number of the last event that is shown, and of all that match.
+    let seen = 0;
+    let found = 0;
+    const filter = input({ type: "search", id: "filter", "aria-label": "Filter", placeholder: "Filter",
         oninput: () => redraw() });
     const pause = button("Pause", () => {
         paused = paused ? null : [...store.feed];
+        seen = store.total;
         pause.setAttribute("aria-pressed", `${paused !== null}`);
-        missed = 0;
         redraw();
     }, { "aria-pressed": "false" });
-    const status = h("p", { role: "status", class: "count" });
-    const list = h("ul", { class: "records feed", "aria-label": "Changes, newest first" });
-    const view = h("section", { class: "page", "aria-label": "Changes" }, h("h2", {}, "Changes"),
-        h("div", { class: "fields" }, h("label", { for: "filter", class: "hidden" }, "Filter"), filter, pause), status,
-            list);
+    const status = h("p.count", { role: "status" });
+    const list = h("ul.records.feed", { "aria-label": "Changes, newest first" });
+    const view = h("section.page", { "aria-label": "Changes" }, h("h2", "Changes"),
+        h("div.fields", filter, pause), status, list);
 
     function matches(event) {
-        const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-        if (!words.length) return true;
-        const all = [event.type, event.domain, writer(event),
-            ...(event.changes ?? []).flatMap((change) => [change.key, text(change.old), text(change.new)])];
-        const joined = all.join(" ").toLowerCase();
-        return words.every((word) => joined.includes(word));
+        const sought = words(filter.value);
+        if (!sought.length) return true;
+        event.searched ??= [event.type, event.domain, writer(event),
+            ...(event.changes ?? []).flatMap(({ key, old, new: now }) =>
+                [key, shown(event.domain, key, old), shown(event.domain, key, now)])]
+            .join(" ").toLowerCase();
+        return sought.every((word) => event.searched.includes(word));
     }
 
+    // Returns the matching events after those that have been seen.
+    const fresh = () => store.feed.slice(Math.max(0, store.feed.length - (store.total - seen))).filter(matches);
+
     function redraw() {
-        list.replaceChildren(...(paused ?? store.feed).filter(matches).slice(-shownLimit).reverse().map((event) =>
-            recordItem(event)));
+        const all = (paused ?? store.feed).filter(matches);
+        list.replaceChildren(...all.slice(-shownLimit).reverse().map((event) => recordItem(event)));
+        found = all.length;
+        if (!paused) seen = store.total;
         state();
     }
 
     function state() {
-        status.textContent = paused ? `Paused. ${missed} more since.`
-            : store.feed.length ? ""
-                : "Nothing has changed since this page was opened. Earlier changes are in the history.";
+        const missed = paused ? fresh().length : 0;
+        const total = store.feed.length;
+        status.textContent = [
+            paused && `Paused: ${missed.toLocaleString()} new ${missed === 1 ? "change" : "changes"}.`,
+            found > shownLimit && `The newest ${shownLimit} of ${found.toLocaleString()} are shown.`,
+            store.total > total && `Changes before the newest ${total.toLocaleString()} are in the history only.`,
+            !found && !paused && total && "No matches.",
+            !paused && !total && "Nothing has changed since this page was opened. Earlier changes are in the history.",
+        ].filter(Boolean).join(" ");
     }
 
     return {
         view,
         show() { redraw(); },
         // Called also while another view is shown.
-        update(update) {
-            if (paused) {
-                missed += update.events.filter(matches).length;
-                return state();
-            }
+        update() {
+            if (paused) return state();
             if (!view.isConnected) return;
-            const items = update.events.filter(matches).slice(-shownLimit).map((event) => recordItem(event));
+            const all = fresh();
+            found = Math.min(store.feed.length, found + all.length);
+            seen = store.total;
+            const items = all.slice(-shownLimit).map((event) => recordItem(event));
             list.prepend(...items.reverse());
             for (const item of items) item.classList.add("lit");
             while (list.children.length > shownLimit) list.lastChild.remove();

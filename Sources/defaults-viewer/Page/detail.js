@@ -1,84 +1,140 @@
 // What is selected: a domain, or a key with its layers and its history.
 
-import { button, confirm, h, notify, scroll, table, time } from "./dom.js";
+import { button, confirm, h, input, notify, scroll, table, time } from "./dom.js";
 import { editor, send } from "./edit.js";
+import { described, groups, isSecret, scopeNote, settings, shown, titleOf } from "./manifests.js";
 import { run } from "./model.js";
 import { line } from "./plots.js";
 import { link, recent, recordItem, writer } from "./records.js";
-import { forced, isEditable, label, place, store } from "./store.js";
-import { bytes, command, editable, json, parse, python, swift, text, typeNames, typeOf } from "./values.js";
+import { absence, addressOf, domainAt, forced, isDraft, isEditable, label, place, sortedKeys, store } from "./store.js";
+import { areSame, bytes, command, editable, json, parse, python, swift, text, typeNames, typeOf } from "./values.js";
 
 export function detail(side, go) {
     let current = { id: null, key: null };
+    // The editor of the selected key, and those of new ones, with their names.
     let edited = null;
+    let editors = [];
+    // Whether the key that is shown next was just made.
+    let isMade = false;
     // Counts what is shown, so that late answers for something else are dropped.
     let turn = 0;
     let refreshing = null;
-    // Whether what is selected was there when it was drawn.
+    // Whether the selected domain and key were there when they were drawn, and the manifests by which that was done.
     let isDrawn = false;
+    let hadValue = false;
+    let manifests;
 
-    const domainNow = () => store.domains.get(current.id);
+    const domainNow = () => domainAt(current.id);
 
     // Draws everything anew, for another selection.
-    function draw(asked) {
+    function draw() {
         turn += 1;
+        for (const [name, editor] of editors) if (editor.isDirty) store.drafts.set(name, editor);
         edited = null;
+        editors = [];
+        const isFocused = side.contains(document.activeElement);
         const domain = domainNow();
         isDrawn = current.id === null || domain !== undefined;
-        if (!current.id) side.replaceChildren(welcome());
-        else if (!domain) side.replaceChildren(h("p", {},
-            store.state.name === "reading" ? "Reading…" : `There is no domain ${asked?.domain ?? ""}.`));
+        manifests = store.manifests;
+        if (!current.id) drawWelcome();
+        else if (!domain) side.replaceChildren(h("p", absence(`There is no domain ${JSON.parse(current.id)[0]}.`)));
         else if (current.key === null) drawDomain(domain);
         else drawKey(domain, current.key);
+        // The focus would be lost with what had it.
+        if (isMade && edited) edited.focus(); else if (isFocused) side.querySelector("h2")?.focus();
+        if (edited) isMade = false;
     }
 
-    function welcome() {
-        return h("div", { class: "welcome" },
-            h("h2", {}, "Preferences, live"),
-            h("p", {}, "Choose a key to see where its value comes from, who changed it, and to change it. Keys "
+    // Returns the editor that was left without saving, or a new one.
+    function editorOf(name, make) {
+        const editor = isDraft(name) ? store.drafts.get(name) : make();
+        store.drafts.delete(name);
+        editors.push([name, editor]);
+        return editor;
+    }
+
+    function goTo(domain, key) {
+        isMade = true;
+        go({ ...addressOf(domain), key });
+    }
+
+    window.addEventListener("beforeunload", (event) => {
+        const all = [...store.drafts.values(), ...editors.map(([, editor]) => editor)];
+        if (all.some((editor) => editor.isDirty)) event.preventDefault();
+    });
+
+    function drawWelcome() {
+        const name = input({ id: "new-domain" });
+        side.replaceChildren(h("h2", "Preferences, live"),
+            h("p", "Choose a key to see where its value comes from, who changed it, and to change it. Keys "
                 + "light up when programs change them."),
-            newDomain());
-    }
-
-    function newDomain() {
-        const name = h("input", { type: "text", id: "new-domain", autocomplete: "off", spellcheck: "false" });
-        return h("details", { class: "writing" }, h("summary", {}, "New domain…"),
-            h("p", {}, h("label", { for: "new-domain" }, "Name, such as org.example.editor"), name),
-            newKey({}, () => name.value.trim(), (key) => go({ domain: name.value.trim(), key })));
+            newKey("New domain…", { get name() { return name.value.trim(); } },
+                h("p", h("label", { for: "new-domain" }, "Name, such as org.example.editor"), name)));
     }
 
     // MARK: A domain
 
     function drawDomain(domain) {
-        const parts = [heading(label(domain), place(domain)), h("div", { class: "facts" })];
-        if (isEditable(domain)) {
-            parts.push(h("details", {}, h("summary", {}, "Add a key…"),
-                newKey(domain, () => domain.name, (key) => go({ domain: domain.name, host: domain.host, key }))));
-            parts.push(h("p", { class: "buttons" }, button("Remove all keys…", () => removeAll(current.id))));
-        }
+        const parts = [heading(label(domain), titleOf(domain.name), place(domain)), h("div.facts")];
+        if (isEditable(domain)) parts.push(newKey("Add a key…", domain),
+            domain.values.size ? h("p.buttons", button("Remove all keys…", () => removeAll(current.id))) : "");
         // A profile is for any host.
-        if (!domain.user && !domain.host) parts.push(h("p", { class: "buttons" },
-            button("Save as a profile", () => saveProfile(domain.name, ""))));
-        side.replaceChildren(...parts);
+        if (!domain.user && !domain.host) parts.push(h("p.buttons",
+            button("Save as a profile", () => attempt(() => saveProfile({ domain: domain.name })))));
+        side.replaceChildren(...parts, h("div.settings"));
         drawFacts(domain);
-        if (!domain.user) history(domain, null, 20);
+        drawSettings(domain);
+        history(domain, null);
     }
 
     function drawFacts(domain) {
         const count = domain.values.size;
-        const parts = [h("p", {}, `${count} ${count === 1 ? "key" : "keys"}. `,
-            domain.user ? "Only an administrator can change them." : "")];
-        if (domain.damage) parts.push(h("p", { class: "problem" }, `The file can't be used: ${domain.damage}`));
-        side.querySelector(".facts").replaceChildren(...parts);
+        const parts = [];
+        if (domain.damage) parts.push(h("p.problem", `The file can't be used: ${domain.damage}`),
+            h("p", "These are its last good values. Saving replaces the file, and keeps a copy beside it."));
+        if (current.key === null) parts.push(h("p", `${count} ${count === 1 ? "key" : "keys"}. `,
+            domain.user ? "Only an administrator can change them." : ""));
+        // A narrow page has no room for the tree.
+        if (current.key === null && matchMedia("(max-width: 46rem)").matches) parts.push(
+            h("ul.keys", sortedKeys(domain).slice(0, 500).map((key) =>
+                h("li", link(addressOf(domain), key), " ",
+                    h("code", shown(domain.name, key, domain.values.get(key), 60))))),
+            count > 500 ? h("p", "The first 500 are shown. Search for the others.") : "");
+        keep(side.querySelector(".facts"), ...parts);
     }
 
-    function newKey(domain, domainName, done) {
-        const id = `new-key-${turn}`;
-        const key = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false" });
-        const target = { host: domain.host, get name() { return domainName(); } };
-        const { form } = editor(target, { value: undefined, name: () => key.value, done });
-        form.prepend(h("p", {}, h("label", { for: id }, "Key"), key));
-        return form;
+    // Lists what the manifest describes, also keys without a value, which then have the default.
+    function drawSettings(domain) {
+        const form = ({ sensitive, choices = [] }, key, value) => {
+            if (sensitive || isSecret(domain.name, key)) return "••••••";
+            const choice = choices.find((choice) => choice.title && areSame(choice.value, value));
+            return choice?.title ?? text(value, 60);
+        };
+        const row = ({ about, path: [key, ...names] }) => {
+            const value = names.reduce((all, name) => Object(all) === all && Object.hasOwn(all, name) ? all[name]
+                : undefined, domain.values.get(key));
+            const standard = about.default;
+            return [link(addressOf(domain), key, [key, ...names].join(".")), about.title ?? "",
+                value !== undefined ? h("code", form(about, key, value))
+                    : standard === undefined ? "" : h("code.standard", `(${form(about, key, standard)})`), about.rule];
+        };
+        keep(side.querySelector(".settings"), ...groups(domain.name).flatMap(([title, rows]) => [h("h3", title),
+            scroll(title, table(["Key", "Title", "Value", "What it may be"], rows.map(row)))]));
+    }
+
+    // Returns a form for a new key. The inputs before it may name the domain.
+    function newKey(title, domain, ...inputs) {
+        const { form, isDirty } = editorOf(`${current.id}\n${title}`, () => {
+            const id = `new-key-${turn}`;
+            const names = h("datalist", { id: `${id}-names` });
+            const complete = () => names.replaceChildren(...settings(domain.name)
+                .map(({ key, title }) => h("option", { value: key }, title ?? "")));
+            const key = input({ id, list: names.id, onfocus: complete, onchange: () => made.describe() });
+            const made = editor(domain, { name: () => key.value, done: (key) => goTo(domain, key) });
+            made.form.prepend(...inputs, h("p", h("label", { for: id }, "Key"), key, names));
+            return made;
+        });
+        return h("details.writing", { open: isDirty }, h("summary", title), form);
     }
 
     async function removeAll(id) {
@@ -86,7 +142,10 @@ export function detail(side, go) {
         const values = Object.fromEntries(domain?.values ?? []);
         const keys = Object.keys(values);
         if (!keys.length || !await confirm(`Remove all ${keys.length} keys of ${label(domain)}?`,
-            h("p", {}, "The history can undo it."), "Remove")) return;
+            h("p", keys.some((key) => isSecret(domain.name, key))
+                ? "The values of secrets aren't in the history, so you can't undo all of this."
+                : "You can undo this in the history."),
+            "Remove")) return;
         attempt(() => send(domain, { remove: keys, expected: values }), "Removed.");
     }
 
@@ -95,168 +154,195 @@ export function detail(side, go) {
     function drawKey(domain, key) {
         const value = domain.values.get(key);
         const lock = forced(domain, key);
-        const address = { domain: domain.name, host: domain.host, user: domain.user };
-        const parts = [heading(key, link(address), place(domain))];
-        if (lock) parts.push(h("p", { class: "lock" }, "An administrator forces the value ",
-            h("code", {}, text(lock.value)), "."));
-        if (value === undefined) {
-            parts.push(h("p", {}, "This key has no value here."));
-        } else if (isEditable(domain) && !lock) {
-            edited = editor(domain, { key, value });
+        const name = `${domain.id}\n${key}`;
+        const about = described(domain.name, key);
+        const parts = [heading(key, about?.title, link(addressOf(domain)), place(domain)), ...description(about),
+            h("div.facts")];
+        if (lock) parts.push(h("p.lock", "An administrator forces the value ",
+            h("code", shown(domain.name, key, lock.value)), "."));
+        hadValue = value !== undefined;
+        if (!hadValue) parts.push(h("p", "This key has no value here."));
+        if (isEditable(domain) && !lock && (hadValue || about || isDraft(name))) {
+            const made = editorOf(name, () => editor(domain, hadValue ? { key, value, done: refresh }
+                : { name: () => key, done: () => setTimeout(() => { if (edited === made) draw(); }) }));
+            edited = made;
             parts.push(edited.form);
-        } else {
-            parts.push(h("p", { class: "type" }, typeNames[typeOf(value)]),
-                h("pre", { class: "shown" }, editable(value)));
+        } else if (hadValue) {
+            const isSecretHere = isSecret(domain.name, key);
+            parts.push(h("p", typeNames[typeOf(value)]),
+                h("pre.shown", isSecretHere ? shown(domain.name, key, value) : editable(value)));
         }
-        const buttons = [copies(domain, key, value)];
+        const buttons = copies(domain, key, value);
         if (isEditable(domain) && value !== undefined) {
-            const title = "Then the value of the next layer counts.";
+            const title = "Without this value, that of the next layer is in effect.";
             buttons.push(button("Rename…", () => rename(domain, key)),
                 button("Remove", () => remove(domain, key), { title }));
         }
-        parts.push(h("p", { class: "buttons" }, buttons));
-        const layers = h("div", { class: "layers" });
-        parts.push(layers);
-        side.replaceChildren(...parts);
-        drawLayers(layers, domain, key);
-        history(domain, key, 50);
+        side.replaceChildren(...parts, h("p.buttons", buttons), h("div.layers"));
+        edited?.update(value);
+        drawFacts(domain);
+        drawLayers(domain, key);
+        drawViolations(domain, key);
+        history(domain, key);
+    }
+
+    // Returns what the manifest says about a key.
+    function description(about) {
+        if (!about) return [];
+        const marks = [about.rule, about.required && "required",
+            scopeNote(about)].filter(Boolean);
+        return [...[about.description, about.reference, about.note].filter(Boolean).map((text) =>
+            h("p.description", text)), h("p.rule", marks.join("; ")), h("div.violations")];
+    }
+
+    // Shows what a value breaks in the manifest.
+    async function drawViolations(domain, key) {
+        const asked = turn;
+        const place = side.querySelector(".violations");
+        if (!place) return;
+        const { output } = await run({ verb: "describe", domain: domain.name, host: domain.host, key })
+            .catch(() => ({ output: "" }));
+        if (asked !== turn) return;
+        const violations = output ? parse(output, true).violations ?? [] : [];
+        keep(place, ...violations.map((text) => h("p.problem", text)));
     }
 
     function copies(domain, key, value) {
-        const forms = { command, swift, python, json: () => json(value ?? null) };
-        const names = { command: "as a command", swift: "as Swift", python: "as Python", json: "as JSON" };
-        const isPossible = (form) => form === "command"
-            || value !== undefined && forms[form](domain, key, value) !== null;
-        const options = Object.keys(forms).filter(isPossible).map((form) =>
-            h("option", { value: form }, names[form]));
-        const menu = h("select", { "aria-label": "Copy", onchange: copy },
-            h("option", { value: "" }, "Copy…"), options);
+        const forms = { "as a command": command, "as Swift": swift, "as Python": python,
+            "as JSON": (_, __, value) => json(value) };
+        const isPossible = (name) => forms[name] === command
+            || value !== undefined && forms[name](domain, key, value) !== null;
+        const menu = h("select", { "aria-label": "Form" },
+            Object.keys(forms).filter(isPossible).map((name) => h("option", name)));
         async function copy() {
             const copied = forms[menu.value](domain, key, domain.values.get(key));
-            menu.value = "";
             try {
                 await navigator.clipboard.writeText(copied);
-                notify(`Copied: ${copied}`);
+                notify(isSecret(domain.name, key) ? "Copied." : `Copied: ${copied}`);
             } catch {
-                await confirm("Copy this", h("pre", {}, copied));
+                await confirm("Copy this", h("pre", copied));
             }
         }
-        return menu;
+        return [button("Copy", copy), menu];
     }
 
     async function rename(domain, key) {
-        const name = h("input",
-            { type: "text", value: key, "aria-label": "New name", autocomplete: "off", autofocus: true });
-        if (!await confirm(`Rename ${key}`, h("p", {}, name), "Rename") || !name.value || name.value === key) return;
+        const field = input({ value: key, "aria-label": "New name", autofocus: true });
+        const isWanted = await confirm(`Rename ${key}`, h("p", field), "Rename");
+        const name = field.value;
+        if (!isWanted || !name || name === key) return;
+        if (domain.values.has(name)) return notify(`${name} exists already.`);
         const value = domain.values.get(key);
-        const done = await attempt(() => send(domain,
-            { set: { [name.value]: value }, remove: [key], expected: { [key]: value }, absent: [name.value] }),
-            "Renamed.");
-        if (done) go({ domain: domain.name, host: domain.host, key: name.value });
+        const edit = { set: { [name]: value }, remove: [key], expected: { [key]: value }, absent: [name] };
+        if (await attempt(() => send(domain, edit), "Renamed.")) goTo(domain, name);
     }
 
-    function remove(domain, key) {
+    const unrecorded = "The values of secrets aren't in the history, so you can't undo this.";
+
+    async function remove(domain, key) {
+        const isHidden = isSecret(domain.name, key);
+        if (isHidden && !await confirm(`Remove ${key}?`, h("p", unrecorded), "Remove")) return;
         attempt(() => send(domain, { remove: [key], expected: { [key]: domain.values.get(key) } }),
-            `${key} was removed. The history below can undo it.`);
+            `${key} was removed.${isHidden ? "" : " You can undo this in the history."}`);
     }
 
-    async function attempt(edit, success) {
+    async function attempt(action, success) {
         try {
-            await edit();
-            notify(success);
+            const outcome = await action();
+            notify(success ?? outcome);
             return true;
         } catch (error) {
             notify(error.code === "changed"
                 ? "Another program has changed this meanwhile, so nothing was done. Look at it again." : error.message);
-            return false;
         }
     }
 
-    async function drawLayers(place, domain, key) {
+    async function drawLayers(domain, key) {
         const asked = turn;
+        const place = side.querySelector(".layers");
         try {
-            const { status, output, errors } = await run({ verb: "explain", domain: domain.name, host: domain.host,
-                key });
+            const { name, host } = domain;
+            const { status, output, errors } = await run({ verb: "explain", domain: name, host, key });
             if (asked !== turn) return;
             // Without the key in any layer, the status is 1.
             if (status === 1) return place.replaceChildren();
             if (status !== 0) throw new Error(errors);
             const rows = parse(output, true).layers.map((layer) => [
-                layer.wins ? h("strong", {}, `${layer.layer} (in effect)`) : layer.layer,
-                h("code", {}, text(layer.value, 120)),
-                h("span", { class: "file" }, `${layer.file}${layer.format ? ` (${layer.format})` : ""}`),
+                layer.wins ? h("strong", `${layer.layer} (in effect)`) : layer.layer,
+                h("code", shown(domain.name, key, layer.value, 120)),
+                h("span.file", `${layer.file}${layer.format ? ` (${layer.format})` : ""}`),
             ]);
-            keep(place, h("h3", {}, "Where the value comes from"),
+            const standard = parse(output, true).default;
+            if (standard !== undefined) rows.push(["default", h("code", shown(domain.name, key, standard, 120)),
+                "in the manifest"]);
+            keep(place, h("h3", "Where the value comes from"),
                 scroll("Layers", table(["Layer", "Value", "File"], rows)));
         } catch (error) {
-            place.replaceChildren(h("p", { class: "problem" }, error.message));
+            if (!error.isLost) place.replaceChildren(h("p.problem", error.message));
         }
     }
 
     // Shows the latest records of a domain or a key, who made the last change, and numbers as a plot.
-    async function history(domain, key, limit) {
+    async function history(domain, key) {
         if (domain.user) return;
         const asked = turn;
         try {
             const records = await recent({ domain: pattern(domain.name), key: key === null ? "" : pattern(key),
-                count: limit });
+                count: 50 });
             if (asked !== turn) return;
             const own = records.filter((record) => (record.host ?? "") === (domain.host ?? "") && !record.user);
-            const old = side.querySelector(".history") ?? side.appendChild(h("section",
-                { class: "history", "aria-label": "History" }));
-            const parts = [h("h3", {}, "History")];
+            const old = side.querySelector(".history")
+                ?? side.appendChild(h("section.history", { "aria-label": "History" }));
+            const parts = [h("h3", "History")];
             const last = own.find((record) => record.changes?.length);
-            if (last) parts.push(h("p", {}, "Last changed at ", time(last.time), " by ", h("strong", {}, writer(last)),
-                "."));
-            const values = own.flatMap((record) => (record.changes ?? []).map((change) => ({ record, change })))
-                .filter(({ change }) => change.key === key && "new" in change);
-            const points = values.map(({ record, change }) => ({ x: record.time / 1e6, y: numeric(change.new) }))
+            if (last) parts.push(h("p", "Last changed at ", time(last.time), " by ", h("strong", writer(last)), "."));
+            const points = own.flatMap((record) => (record.changes ?? []).filter((change) => change.key === key)
+                .map((change) => ({ x: record.time / 1e6, y: numeric(change.new) })))
                 .filter(({ y }) => Number.isFinite(y)).reverse();
-            if (points.length > 2 && ["integer", "real"].includes(typeOf(domain.values.get(key) ?? ""))) {
+            if (points.length > 2 && !isSecret(domain.name, key)
+                && ["integer", "real"].includes(typeOf(domain.values.get(key) ?? ""))) {
                 parts.push(line({ title: `${key} over time`, unit: "value", points, step: true }));
             }
             parts.push(own.length
-                ? h("ul", { class: "records" }, own.map((record) => recordItem(record, { names: key === null })))
-                : h("p", {}, "Nothing is recorded."));
+                ? h("ul.records", own.map((record) => recordItem(record, { names: key === null })))
+                : h("p", "Nothing is recorded."));
             keep(old, ...parts);
         } catch (error) {
-            if (asked === turn) side.append(h("p", { class: "problem" }, error.message));
+            if (asked === turn && !error.isLost) notify(error.message);
         }
     }
 
     // Looks up what may have changed about the selection; what is being typed stays.
     function refresh() {
+        clearTimeout(refreshing);
         refreshing = null;
         const domain = domainNow();
         if (!domain || !side.isConnected) return;
         turn += 1;
-        if (current.key === null) {
-            drawFacts(domain);
-            if (!domain.user) history(domain, null, 20);
-        } else {
-            drawLayers(side.querySelector(".layers"), domain, current.key);
-            history(domain, current.key, 50);
+        drawFacts(domain);
+        if (current.key === null) drawSettings(domain);
+        else {
+            drawLayers(domain, current.key);
+            drawViolations(domain, current.key);
         }
+        history(domain, current.key);
     }
 
     return {
-        show(id, key, asked) {
+        show(id, key) {
             current = { id, key };
-            draw(asked);
+            draw();
         },
         update(update) {
-            if (!current.id) {
-                // Whether the page may write is known soon after it has begun.
-                const writing = side.querySelector(".writing");
-                if (writing) writing.hidden = store.info.readOnly === true;
+            if (!current.id) return;
+            const domain = domainNow();
+            if (!domain || !isDrawn || manifests !== store.manifests && !edited?.isDirty) {
+                if (!edited?.isDirty) draw();
                 return;
             }
-            const domain = domainNow();
-            if (!domain || !isDrawn) { if (!edited?.isDirty) draw(); return; }
             if (current.key !== null) {
                 const value = domain.values.get(current.key);
-                const isEdited = edited !== null;
-                if ((value !== undefined) !== isEdited && isEditable(domain) && !forced(domain, current.key)
+                if ((value !== undefined) !== hadValue && isEditable(domain) && !forced(domain, current.key)
                     && !edited?.isDirty) return draw();
                 edited?.update(value);
             }
@@ -280,18 +366,15 @@ function keep(element, ...contents) {
     all.find((one) => (one.getAttribute("aria-label") ?? one.textContent) === focused)?.focus();
 }
 
-// Saves the values of a domain, or those that have changed since a time, as a file for `defaults apply`.
-export async function saveProfile(domain, since) {
-    try {
-        const { status, output, errors } = await run({ verb: "record", domain, since });
-        if (status !== 0) return notify(errors);
-        const contents = typeof output === "string" ? output : bytes(output);
-        const address = URL.createObjectURL(new Blob([contents], { type: "application/x-plist" }));
-        h("a", { href: address, download: `${domain}.plist` }).click();
-        setTimeout(() => URL.revokeObjectURL(address), 10000);
-    } catch (error) {
-        notify(error.message);
-    }
+// Saves the values of a domain, or its changes between two times, as a file for `defaults apply`; returns any errors.
+export async function saveProfile({ domain, since = "", until = "" }) {
+    const { status, output, errors } = await run({ verb: "record", domain, since, until });
+    if (status !== 0) return errors;
+    const contents = typeof output === "string" ? output : bytes(output);
+    const address = URL.createObjectURL(new Blob([contents], { type: "application/x-plist" }));
+    h("a", { href: address, download: `${domain}.plist` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    return errors;
 }
 
 // Returns a number that is held as JSON.
@@ -301,6 +384,6 @@ function numeric(value) { return Number(value?.$real ?? value?.$integer ?? value
 export function pattern(name) { return name.replace(/[\\*?]/g, "\\$&"); }
 
 function heading(name, ...about) {
-    return h("header", {}, h("h2", {}, name),
-        h("p", { class: "about" }, about.filter(Boolean).flatMap((part) => [part, " "])));
+    return h("header", h("h2", { tabindex: "-1" }, name),
+        h("p.about", about.filter(Boolean).flatMap((part) => [part, " "])));
 }

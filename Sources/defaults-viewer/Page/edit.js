@@ -1,12 +1,13 @@
 // The editor of a value, for each type.
 
-import { button, h, notify } from "./dom.js";
-import { ask } from "./model.js";
-import { areSame, editable, packed, read, text, typeNames, typeOf, unpacked } from "./values.js";
+import { button, form, h, input, notify } from "./dom.js";
+import { described, isSecret, shown as secretly } from "./manifests.js";
+import { ask, revision } from "./model.js";
+import { receive, store } from "./store.js";
+import { areSame, converted, editable, packed, read, text, typeNames, typeOf, unpacked } from "./values.js";
 
-const types = ["string", "boolean", "integer", "real", "date", "data", "array", "dictionary"];
-const empty = { string: "", boolean: "false", integer: "0", real: "0", date: "", data: "", array: "[]",
-    dictionary: "{}" };
+// All but those of keyed archives.
+const types = Object.keys(typeNames).slice(0, -1);
 
 // Sends an edit that applies only if the keys have the values that were shown; throws if another program has changed
 // them.
@@ -18,160 +19,294 @@ export async function send(domain, { set = {}, remove = [], expected = {}, absen
         if (error.code !== "changed") throw error;
         // In JSON, a real of 32 bits looks like one of 64, which is another value. If everything looks as it was shown,
         // nobody has changed it.
-        const now = await valuesNow(domain, [...Object.keys(expected), ...absent]);
+        const [now] = await valuesNow(domain, [...Object.keys(expected), ...absent]);
         const isSame = Object.keys(expected).every((key) => areSame(now.get(key), expected[key]));
         if (!isSame || absent.some((key) => now.has(key))) throw error;
         return ask(request);
     }
 }
 
-// Returns the current values of keys.
+// Returns the current values of keys, and the number of the last change.
 async function valuesNow(domain, keys) {
-    const { values } = await ask({ type: "read", domain: domain.name, host: domain.host, keys });
-    return new Map(unpacked(values));
+    const { values, cursor } = await ask({ type: "read", domain: domain.name, host: domain.host, keys });
+    return [new Map(unpacked(values)), revision(cursor)];
 }
 
 // Returns a form that edits a value of a key, and a function to call when the value has changed elsewhere.
 //
 // `value` is undefined for a new key, whose name the function `name` returns.
 export function editor(domain, { key, value, name = () => key, done = () => {} }) {
+    const isNew = value === undefined;
     let shown = value;
+    let latest = value;
     let isDirty = false;
-    const type = h("select", { "aria-label": "Type", onchange: () => { convert(); draw(); } },
+    // What was typed last, and its type: other types begin with it.
+    let original;
+    // What the form began with.
+    let begun;
+    // The value that is being saved, whether to save once more, and the number of the change that was last seen here:
+    // values from before it may still arrive.
+    let saving = null;
+    let isQueued = false;
+    let awaited = 0;
+    // What the user decides about, if another program was quicker.
+    let asked = null;
+    const type = h("select", { "aria-label": "Type", onchange: () => convert() },
         types.map((type) => h("option", { value: type }, typeNames[type])));
-    const control = h("div", { class: "control" });
-    const problem = h("p", { class: "problem", role: "alert", hidden: true });
-    const conflict = h("div", { class: "conflict", role: "alert", hidden: true });
-    const save = button("Save", () => submit(), { class: "main" });
-    const revert = button("Revert", () => { isDirty = false; reset(); });
-    const form = h("form", { class: "editor", onsubmit: (event) => { event.preventDefault(); submit(); } },
-        h("div", { class: "fields" }, type, control), problem, conflict,
-            h("p", { class: "buttons" }, save, value === undefined ? null : revert));
+    const control = h("div.control");
+    const problem = h("p.problem", { role: "alert", hidden: true });
+    const news = h("p.note", { role: "status", hidden: true });
+    const conflict = h("div.conflict", { role: "alert", hidden: true });
+    const saveButton = button("Save", () => submit(), { class: "main" });
+    const revert = button("Revert", () => {
+        isDirty = false;
+        reset();
+        update(latest);
+    });
+    const whole = form("editor", () => submit(), h("div.fields", type, control), problem, news, conflict,
+        h("p.buttons", saveButton, isNew ? null : revert));
+    whole.addEventListener("input", () => {
+        isDirty = true;
+        state();
+    });
     let field;
 
     // Draws the control of the chosen type, with a text.
-    function draw(typed = field?.dataset.typed ?? "") {
-        const change = () => { field.dataset.typed = textOf(); isDirty = true; state(); };
-        const label = { "aria-label": "Value" };
-        switch (type.value) {
-            case "boolean":
-                field = h("input", { type: "checkbox", role: "switch", ...label,
-                    onchange: () => { change(); if (value !== undefined) submit(); } });
-                field.checked = /^(true|yes|1)$/i.test(typed);
-                break;
-            case "integer": case "real":
-                field = h("input", { type: "text", inputmode: "decimal", ...label, value: typed, oninput: change });
-                break;
-            case "date":
-                field = h("input", { type: "text", placeholder: "2026-11-27T10:15:00Z", ...label, value: typed,
-                    oninput: change });
-                break;
-            default:
-                field = h("textarea",
-                    { rows: Math.min(16, Math.max(2, typed.split("\n").length)), spellcheck: "false", ...label,
-                    value: typed, oninput: change, onkeydown: (event) => {
-                        if (event.key === "Enter"
-                            && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
-                    } });
+    function draw(typed) {
+        const isFocused = control.contains(document.activeElement);
+        const change = () => { original = { type: type.value, typed: textOf() }; };
+        const attributes = { "aria-label": "Value", oninput: change };
+        const found = about();
+        const choices = (found?.choices ?? []).map(({ value, title }) => [editable(value), title]);
+        const isHidden = isSecret(domain.name, name());
+        if (found?.flags && choices.length && !isHidden) {
+            field = flags(typed, choices, attributes);
+        } else if (choices.length && !found.custom && !isHidden) {
+            field = menu(typed, choices, attributes);
+        } else if (choices.length && !/\n/.test(typed)) {
+            field = input({ ...attributes, value: typed, list: "choices" });
+        } else if (type.value === "boolean") {
+            field = h("input", { type: "checkbox", role: "switch", ...attributes, checked: converted(typed) === "true",
+                onchange: () => { if (!isNew) submit(); } });
+        } else if (/integer|real|date/.test(type.value)) {
+            const placeholder = type.value === "date" ? "2026-11-27 10:15" : "";
+            field = input({ ...attributes, value: typed, placeholder });
+        } else {
+            const rows = Math.min(16, Math.max(2, typed.split("\n").length));
+            field = h("textarea", { rows, spellcheck: "false", ...attributes, value: typed, onkeydown: (event) => {
+                if (event.key !== "Enter" || !event.ctrlKey && !event.metaKey) return;
+                event.preventDefault();
+                submit();
+            } });
+            // A text field has line feeds only. Other line ends stay, unless they are mixed and the text changes.
+            if (typed.includes("\r")) field.read = () => field.value === typed.replace(/\r\n?/g, "\n") ? typed
+                : /^([^\r\n]|\r\n)*$/.test(typed) ? field.value.replaceAll("\n", "\r\n") : field.value;
         }
-        field.dataset.typed = typed;
-        control.replaceChildren(field);
+        control.replaceChildren(field, ...beside(found));
+        if (isFocused) field.focus();
         state();
     }
 
-    function textOf() { return field.type === "checkbox" ? `${field.checked}` : field.value; }
+    // Returns what the manifest says about the key, if it is about a single value of the chosen type.
+    function about() {
+        const found = described(domain.name, name());
+        return found?.type === type.value && !/array|dictionary/.test(found.type) ? found : undefined;
+    }
 
-    // Keeps what was typed if the new type can read it.
+    // Returns a menu; a value that isn't in it stays until another is chosen.
+    function menu(typed, choices, attributes) {
+        const isListed = choices.some(([value]) => value === typed);
+        const options = choices.map(([value, title]) => h("option", { value }, title ?? value));
+        if (!isListed) options.unshift(shown === undefined ? h("option", { value: "", disabled: true }, "Choose one")
+            : h("option", { value: typed }, typed));
+        const select = h("select", attributes, options);
+        select.value = isListed || shown !== undefined ? typed : "";
+        return select;
+    }
+
+    // Returns a box for each bit of a number. Other bits stay as they are.
+    function flags(typed, choices, attributes) {
+        const all = BigInt(/^-?\d+$/.test(typed) ? typed : 0);
+        const boxes = choices.map(([bit]) =>
+            h("input", { type: "checkbox", value: bit, checked: bit !== "0" && (all & BigInt(bit)) === BigInt(bit) }));
+        const set = h("fieldset", { ...attributes, tabindex: "-1" },
+            choices.map(([bit, title], index) => h("label", boxes[index], ` ${title ?? bit}`)));
+        // What isn't touched stays, since choices may share bits.
+        const isFirst = new Map(boxes.map((box) => [box, box.checked]));
+        set.read = () => `${boxes.reduce((sum, box) => box.checked === isFirst.get(box) ? sum
+            : box.checked ? sum | BigInt(box.value) : sum & ~BigInt(box.value), all)}`;
+        return set;
+    }
+
+    // Returns what is beside a field: a button that shows a secret, or a slider for a range and the unit of a number.
+    function beside(found) {
+        if (isSecret(domain.name, name() ?? "") && field.matches("input[type=text], textarea")) {
+            field.classList.add("secret");
+            const shows = button("Show", () => {
+                shows.textContent = field.classList.toggle("secret") ? "Show" : "Hide";
+            });
+            return [shows];
+        }
+        if (!found || field.type !== "text") return [];
+        const parts = found.unit ? [h("span.unit", found.unit)] : [];
+        if (found.choices) parts.push(h("datalist", { id: "choices" }, found.choices.map(({ value, title }) =>
+            h("option", { value: editable(value) }, title ?? ""))));
+        const [min, max] = [found.minimum, found.maximum].map((bound) => Number(bound?.$real ?? bound));
+        if (!(max - min <= 1000)) return parts;
+        const slider = h("input", { type: "range", min, max, step: type.value === "integer" ? 1 : "any",
+            "aria-label": "Value, as a slider", value: field.value });
+        slider.addEventListener("input", () => {
+            field.value = slider.value;
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+        });
+        field.addEventListener("input", () => { slider.value = field.value; });
+        return [...parts, slider];
+    }
+
+    function textOf() { return field.type === "checkbox" ? `${field.checked}` : field.read?.() ?? field.value; }
+
     function convert() {
         isDirty = true;
-        let typed = textOf();
-        try { read(typed, type.value); } catch { typed = empty[type.value]; }
-        field.dataset.typed = typed;
+        draw(converted(original.typed, original.type, type.value));
     }
 
     function reset() {
-        const now = shown === undefined ? "string" : typeOf(shown);
+        const found = shown === undefined ? described(domain.name, name()) : undefined;
+        const now = shown !== undefined ? typeOf(shown) : types.includes(found?.type) ? found.type : "string";
+        const first = shown ?? found?.default;
         if (now === "uid") {
-            form.replaceChildren(h("p", {}, text(shown)));
+            whole.replaceChildren(h("p", text(shown)));
             return;
         }
         type.value = now;
-        conflict.hidden = true;
-        draw(shown === undefined ? "" : editable(shown));
+        original = { type: now, typed: first === undefined ? "" : editable(first) };
+        news.hidden = true;
+        decided();
+        draw(original.typed);
+        begun = textOf();
     }
 
     function state() {
-        save.disabled = value !== undefined && !isDirty;
+        saveButton.disabled = !isNew && !isDirty;
         revert.disabled = !isDirty;
         problem.hidden = true;
         field.removeAttribute("aria-invalid");
     }
 
     async function submit() {
-        let wanted;
+        if (saving) { isQueued = true; return; }
         const key = name();
+        const typed = textOf();
+        saving = {};
         try {
             if (!key) throw new Error("Type a key.");
-            wanted = read(textOf(), type.value);
+            if (field.selectedOptions?.[0]?.disabled) throw new Error("Choose a value.");
+            saving.wanted = await read(typed, type.value);
         } catch (error) {
+            saving = null;
             complain(error.message);
-            field.setAttribute("aria-invalid", "true");
-            return;
+            return field.setAttribute("aria-invalid", "true");
         }
-        const condition = shown === undefined ? { absent: [key] } : { expected: { [key]: shown } };
+        save(key, typed, shown === undefined ? { absent: [key] } : { expected: { [key]: shown } });
+    }
+
+    // Saves a value, and then what was typed and saved meanwhile: each edit expects the former.
+    async function save(key, typed, condition) {
+        const isFocused = whole.contains(document.activeElement);
+        const { wanted } = saving;
+        decided();
+        problem.hidden = news.hidden = true;
+        const late = setTimeout(() => { saveButton.textContent = "Saving…"; }, 200);
         try {
-            await send(domain, { set: { [key]: wanted }, ...condition });
-            isDirty = false;
+            const { cursor } = await send(domain, { set: { [key]: wanted }, ...condition });
+            awaited = revision(cursor);
             shown = wanted;
-            if (value !== undefined) reset();
-            notify(`${key} is ${text(wanted, 60)} now.`);
+            if (textOf() === typed) {
+                isDirty = false;
+                if (!isNew) reset();
+            }
+            notify(`${key} is ${secretly(domain.name, key, wanted, 60)} now.`);
             done(key);
         } catch (error) {
-            if (error.code === "changed") return decide(key, wanted);
-            complain(error.message);
+            isQueued = false;
+            if (error.code === "changed") await decide(key, wanted, typed); else complain(error.message);
         }
+        clearTimeout(late);
+        saveButton.textContent = "Save";
+        saving = null;
+        const active = document.activeElement;
+        if (isFocused && whole.isConnected && (active === document.body || active.disabled)) field.focus();
+        if (!isNew) update(latest);
+        // The list says what isn't saved.
+        receive([]);
+        if (isQueued && isDirty) submit();
+        isQueued = false;
     }
 
     function complain(reason) {
         problem.textContent = reason;
         problem.hidden = false;
+        if (!whole.isConnected) notify(reason);
     }
 
-    // Shows both values, and lets the user decide. Each choice applies to the value that is shown here.
-    async function decide(key, wanted) {
+    // Shows both values, which stay up to date, and lets the user decide.
+    async function decide(key, wanted, typed) {
         let theirs;
-        try { theirs = (await valuesNow(domain, [key])).get(key); } catch (error) { return complain(error.message); }
+        try {
+            const [values, last] = await valuesNow(domain, [key]);
+            [theirs, awaited] = [values.get(key), last];
+        } catch (error) { return complain(error.message); }
         const keep = () => {
-            [shown, isDirty] = [theirs, false];
-            if (value !== undefined) reset(); else if (theirs !== undefined) done(key);
+            [shown, isDirty] = [asked.theirs, false];
+            if (isNew) return done(key);
+            reset();
+            field.focus();
         };
-        const set = () => {
-            shown = theirs;
-            conflict.hidden = true;
-            submit();
-        };
-        conflict.replaceChildren(
-            h("p", {}, "Another program has changed this key: its value is ", h("code", {}, text(theirs)),
-                " now. Yours is ", h("code", {}, text(wanted)), "."),
-            h("p", { class: "buttons" }, button("Keep theirs", keep), button("Set mine", set)));
+        const there = h("p");
+        asked = { show(now) {
+            asked.theirs = now;
+            there.replaceChildren(isNew ? `${key} exists already` : "Another program has changed this key",
+                ": its value is ", h("code", secretly(domain.name, key, now)), " now. Yours is ",
+                h("code", secretly(domain.name, key, wanted)), ".");
+        } };
+        asked.show(theirs);
+        conflict.replaceChildren(there, h("p.buttons", button("Keep theirs", keep),
+            button("Set mine", () => {
+                saving = { wanted };
+                save(key, typed, {});
+            })));
         conflict.hidden = false;
-        problem.hidden = true;
+    }
+
+    function decided() {
+        asked = null;
+        conflict.hidden = true;
+    }
+
+    // Shows a new value, or says that there is one: what was typed stays.
+    function update(now) {
+        latest = now;
+        if (saving && areSame(now, saving.wanted) || store.revision < awaited) return;
+        awaited = 0;
+        if (asked) {
+            if (!areSame(now, asked.theirs)) asked.show(now);
+        } else if (areSame(now, shown)) news.hidden = true;
+        else if (isDirty) {
+            news.textContent = now === undefined ? "Meanwhile, the key was removed."
+                : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`;
+            news.hidden = false;
+        } else {
+            shown = now;
+            if (now !== undefined) reset();
+        }
     }
 
     reset();
     return {
-        form,
-        get isDirty() { return isDirty; },
-        // Shows a new value, or says that there is one: what was typed stays.
-        update(now) {
-            if (areSame(now, shown)) return;
-            if (!isDirty) {
-                shown = now;
-                if (now !== undefined) reset();
-            } else if (conflict.hidden) {
-                complain(now === undefined ? "Meanwhile, the key was removed."
-                    : `Meanwhile, the value was set to ${text(now, 60)}.`);
-            }
-        },
+        form: whole, update,
+        get isDirty() { return isDirty || saving !== null; },
+        focus() { field?.focus(); },
+        // Begins with the type and the default of a new key, once it is named.
+        describe() { if (described(domain.name, name()) && textOf() === begun) reset(); },
     };
 }

@@ -21,29 +21,30 @@ export function health() {
         h("h2", {}, "Findings"), h("p", { class: "buttons" }, button("Examine again", examine)), findings,
         h("h2", {}, "Changes in the last hour"), plots);
 
-    async function readStatus() {
-        try {
-            const { status: now } = await ask({ type: "status" });
-            const rows = [["Directory", now.directory], ["Agent", `version ${now.version}, process ${now.pid}`],
-                ["Running since", time((Date.now() - Number(now.uptime.$real ?? now.uptime) * 1000) * 1e6)],
-                    ["Domains", `${now.domains}`],
-                ["Clients", `${now.connections}`], ["Watches", now.watch?.mode ?? ""],
-                    ["History", now.history?.map((file) =>
-                    `${file.path} (${file.bytes.toLocaleString()} bytes)`).join(", ") ?? ""],
-                ["Unsaved", now.pending?.length
-                    ? now.pending.map((domain) => typeof domain === "string" ? domain : domain.domain).join(", ")
-                    : "nothing"]];
-            status.replaceChildren(h("dl", {},
-                rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-                ...(now.errors ?? []).map((error) => h("p", { class: "problem" }, error.message)));
-        } catch (error) {
-            status.replaceChildren(h("p", { class: "problem" }, error.message));
+    // Shows what a function finds, or why it can't.
+    async function fill(place, find) {
+        try { place.replaceChildren(...await find()); } catch (error) {
+            place.replaceChildren(h("p.problem", error.message));
         }
     }
 
-    async function examine() {
-        findings.replaceChildren(h("p", { role: "status" }, "Examining…"));
-        try {
+    function readStatus() {
+        return fill(status, async () => {
+            const { status: now } = await ask({ type: "status" });
+            const start = Date.now() - Number(now.uptime.$real ?? now.uptime) * 1000;
+            const files = now.history?.map((file) => `${file.path} (${file.bytes.toLocaleString()} bytes)`) ?? [];
+            const rows = { Directory: now.directory, Agent: `version ${now.version}, process ${now.pid}`,
+                "Running since": time(start * 1e6), Domains: now.domains, Clients: now.connections,
+                Watches: now.watch?.mode ?? "", History: files.join(", "),
+                Unsaved: now.pending?.map((domain) => domain.domain ?? domain).join(", ") || "nothing" };
+            return [h("dl", Object.entries(rows).flatMap(([name, value]) => [h("dt", name), h("dd", value)])),
+                ...(now.errors ?? []).map((error) => h("p.problem", error.message))];
+        });
+    }
+
+    function examine() {
+        findings.replaceChildren(h("p", { role: "status" }, "Checking…"));
+        fill(findings, async () => {
             const { output, errors } = await run({ verb: "doctor" });
             if (!output) throw new Error(errors);
             const all = JSON.parse(output).findings;
@@ -70,41 +71,33 @@ export function health() {
         records = records.filter((record) => record.time / 1e6 >= now - minutes * 60000);
         const buckets = Array.from({ length: minutes },
             (_, index) => ({ time: now - (minutes - 1 - index) * 60000, count: 0 }));
-        const byDomain = new Map();
-        const byProgram = new Map();
+        const [domains, programs] = [new Map(), new Map()];
+        const count = (map, name) => map.set(name, (map.get(name) ?? 0) + 1);
         for (const record of records) {
-            const age = Math.floor((now - record.time / 1e6) / 60000);
-            if (buckets[minutes - 1 - age]) buckets[minutes - 1 - age].count += 1;
-            if (record.domain) byDomain.set(record.domain, (byDomain.get(record.domain) ?? 0) + 1);
-            byProgram.set(program(record), (byProgram.get(program(record)) ?? 0) + 1);
+            const bucket = buckets[minutes - 1 - Math.floor((now - record.time / 1e6) / 60000)];
+            if (bucket) bucket.count += 1;
+            if (record.domain) count(domains, record.domain);
+            count(programs, program(record));
         }
-        const delays = store.feed.filter((event) => event.type === "change").slice(-100)
-            .map((event) => ({ x: event.arrived,
-                y: Math.max(0, Math.round((event.arrived - event.time / 1e6) * 10) / 10) }));
+        const points = store.feed.filter((event) => event.type === "change").slice(-100).map(({ arrived, time }) =>
+            ({ x: arrived, y: Math.max(0, Math.round((arrived - time / 1e6) * 10) / 10) }));
         plots.replaceChildren(
-            ...(problem ? [h("p", { class: "note" }, problem)] : []),
+            ...(problem ? [h("p.note", problem)] : []),
             bars({ title: "Change sets a minute", unit: "change sets", buckets }),
-            h("div", { class: "columns" }, ranking("By domain", byDomain, records.length),
-                ranking("By program", byProgram, records.length)),
-            delays.length > 1 ? line({ title: "Time from the agent to this page", unit: "ms", points: delays })
-                : h("p", {}, "The time from the agent to this page is shown when something has changed."));
+            h("div.columns", ranking("By domain", domains), ranking("By program", programs)),
+            points.length > 1 ? line({ title: "Time from the agent to this page", unit: "ms", points })
+                : h("p", "The time from the agent to this page is shown when something has changed."));
     }
 
-    function ranking(title, counts, total) {
+    function ranking(title, counts) {
         const first = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 10);
-        const share = (name, count) => h("meter", { min: 0, max: total, value: count, "aria-label": `${name}: share` });
-        const rows = first.map(([name, count]) =>
-            [name, h("span", {}, share(name, count), ` ${count.toLocaleString()}`)]);
-        return table(["Name", "Change sets"], rows, title);
+        const max = records.length;
+        return table(["Name", "Change sets"], first.map(([name, value]) => [name, h("span",
+            h("meter", { min: 0, max, value, "aria-label": `${name}: share` }), ` ${value.toLocaleString()}`)]), title);
     }
 
     return {
-        view,
-        show() {
-            readStatus();
-            examine();
-            readRecords();
-        },
+        view, show,
         update(update) {
             if (!view.isConnected) return;
             records.push(...update.events.filter((event) => event.time));
@@ -113,3 +106,4 @@ export function health() {
         },
     };
 }
+            if (agent !== store.info.agent) show();

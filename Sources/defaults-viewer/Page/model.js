@@ -27,7 +27,7 @@ export function apply(domains, message) {
     return domain;
 }
 
-const revision = (cursor) => Number(cursor.split(":")[1]);
+export const revision = (cursor) => Number(cursor.split(":")[1]);
 
 // Follows the stream, and passes on what happens in small batches: `clear` (there are no domains now), `domain` (one,
 // with all its values), `event` (a change set or another event), `info` and `state`.
@@ -98,9 +98,7 @@ export class Model {
                 this.post({ kind: "clear" });
                 this.post({ kind: "event", message });
                 break;
-            case "bookmark": case "subscribed":
-                if (message.type === "bookmark") this.setState({ name: "live" });
-                break;
+            case "bookmark": this.setState({ name: "live" }); break;
             default:
                 if (!message.domain) break;
                 this.last.set(identity(message), message.revision);
@@ -141,8 +139,12 @@ export class Model {
     }
 }
 
-// Asks the agent, and returns its answer; throws an Error with a `code` if it refuses.
-export async function ask(request) { return checked(parse(await post("/ask", JSON.stringify(request)))); }
+// Asks the agent; throws an Error with a `code` if it refuses. Edits have no deadline: a stopped agent may still make
+// them.
+export async function ask(request) {
+    const signal = request.type === "edit" ? null : AbortSignal.timeout(5000);
+    return checked(parse(await post("/ask", JSON.stringify(request), signal)));
+}
 
 function checked(answer) {
     if (answer.type !== "failure") return answer;
@@ -152,13 +154,27 @@ function checked(answer) {
 // Runs a verb of the command, and returns its `status`, its `output` and its `errors`.
 export async function run(request) {
     const outcome = JSON.parse(await post("/run", JSON.stringify(request)));
-    outcome.errors = outcome.errors.replace(/^defaults: /gm, "").trim();
-    return outcome;
+    // Some are there twice.
+    const errors = new Set(outcome.errors.trim().split("\n").map((line) => line.replace(/^defaults: /, "")));
+    return { ...outcome, errors: [...errors].join("\n") };
 }
 
-async function post(path, body) {
-    const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    const text = await response.text();
+// Reads JSON as the command does, with exact integers; throws an Error that says where it is wrong.
+export async function readJSON(text) { return checked(parse(await post("/value", text), true)).value; }
+
+async function post(path, body, signal = null) {
+    const headers = { "Content-Type": "application/json" };
+    let response;
+    let text;
+    try {
+        response = await fetch(path, { method: "POST", headers, body, signal });
+        text = await response.text();
+    } catch {
+        // The page's state says so, too.
+        const isSilent = signal?.aborted === true;
+        throw Object.assign(new Error(isSilent ? "The agent is not answering."
+            : "The viewer has ended. Run `defaults view` again."), { isLost: true, isSilent });
+    }
     if (!response.ok) throw new Error(text.trim());
     return text;
 }

@@ -1,9 +1,9 @@
 // Change sets and other events, as the feed and the history show them.
 
 import { button, confirm, h, notify, time } from "./dom.js";
-import { run } from "./model.js";
-import { store } from "./store.js";
-import { parse, text } from "./values.js";
+import { revision, run } from "./model.js";
+import { sentence, shown } from "./manifests.js";
+import { parse } from "./values.js";
 
 const base = (path) => path.split("/").pop();
 
@@ -13,64 +13,65 @@ export function writer({ source, origin }) {
     const purposes = { undo: "undo", redo: "redo", profile: `profile ${origin?.of ?? ""}`,
         reset: `reset of ${origin?.of ?? ""}` };
     const reason = purposes[origin?.purpose] ?? (origin?.program ? `for ${base(origin.program)}` : "");
-    const name = { file: "a program that wrote the file",
-        agent: "the agent" }[source.kind] ?? base(source.executable ?? "");
+    const names = { file: "a program that wrote the file", agent: "the agent" };
+    const name = names[source.kind] ?? base(source.executable ?? "");
     return reason ? `${name} (${reason})` : name;
 }
 
 // Returns the program that counts as the writer in figures.
 export function program({ source, origin }) {
     if (!source) return "unknown";
-    if (origin?.program) return base(origin.program);
-    return source.kind === "app" ? base(source.executable ?? "") : source.kind === "file" ? "files" : "agent";
+    return base(origin?.program ?? { file: "files", agent: "agent" }[source.kind] ?? source.executable ?? "");
 }
 
 const notes = {
-    damaged: (event) => `The file can't be used: ${event.reason}`,
-    unsaved: (event) => `Edits can't be saved: ${event.reason}`,
-    recovered: () => "The problem is over.",
-    unknown: () => "The file changed while no agent was running, or keys changed that the history leaves out.",
-    gap: () => "Changes are missing here: they are no longer in the log.",
+    damaged: "The file can't be used:",
+    unsaved: "Edits can't be saved:",
+    recovered: "The file can be read and saved again.",
+    unknown: "The file changed while no agent was running, or keys changed that the history leaves out.",
+    gap: "Changes are missing here: they are no longer in the log.",
 };
 
-export function link(record, key) {
-    const values = new URLSearchParams({ domain: record.domain, ...(key ? { key } : {}) });
-    if (record.host) values.set("host", record.host);
-    if (record.user) values.set("user", record.user);
-    return h("a", { href: `#${values}` }, key ?? record.domain);
+// Returns the page's address of a place: a domain, or a key.
+export function address({ domain, key, host, user }) {
+    return `#${new URLSearchParams(Object.entries({ domain, key, host, user }).filter(([, part]) => part != null))}`;
+}
+
+export function link(record, key, name = key ?? record.domain) {
+    return h("a", { href: address({ ...record, key }) }, name);
 }
 
 // Returns an old and a new value with an arrow.
-export function change(old, now) {
-    return h("span", { class: "change" },
-        h("span", { class: "old" }, text(old, 120)), h("span", { "aria-label": "became" }, " → "),
-        h("span", { class: "new" }, text(now, 120)));
+export function change(domain, key, old, now) {
+    return h("span.change",
+        h("span.old", shown(domain, key, old, 120)), h("span", { "aria-label": "became" }, " → "),
+        h("span.new", shown(domain, key, now, 120)));
 }
 
 // Returns an item of a list for a record.
 export function recordItem(record, { names = true } = {}) {
     const changes = (record.changes ?? []).map(({ key, old, new: now }) =>
-        h("li", {}, names ? link(record, key) : h("span", { class: "key" }, key), " ", change(old, now)));
+        h("li", names ? link(record, key) : h("span.key", key), " ", change(record.domain, key, old, now)));
     const lost = (record.overruled ?? []).map(({ key, value }) =>
-        h("li", { class: "lost" }, `${key}: another writer's ${text(value, 120)} didn't count`));
+        h("li.lost", `${key}: another writer's ${shown(record.domain, key, value, 120)} didn't count`));
+    const broken = (record.violations ?? []).map((one) => h("li.broken", sentence(one)));
     const canUndo = record.type === "change" && !record.user && record.changes?.length;
-    return h("li", { class: `record is-${record.type}` },
-        h("p", { class: "meta" },
+    return h(`li.record.is-${record.type}`,
+        h("p.meta",
             record.time ? time(record.time) : null, " ", record.domain && names ? link(record) : null,
-            " ", h("span", { class: "writer" }, writer(record)),
-            record.revision ? h("span", { class: "number" }, ` no. ${record.revision}`) : null,
-            canUndo ? button("Undo…", () => undo(record), { "aria-label": `Undo change ${record.revision}…` })
-                : null),
-        notes[record.type] ? h("p", { class: "note" }, notes[record.type](record)) : null,
-        changes.length + lost.length ? h("ul", {}, changes, lost) : null);
+            " ", h("span.writer", writer(record)),
+            record.revision ? h("span.number", ` no. ${record.revision}`) : null,
+            canUndo ? button("Undo…", () => undo(record),
+                { "aria-label": `Undo change ${record.revision}…`, class: "writing" }) : null),
+        notes[record.type] ? h("p.note", `${notes[record.type]} ${record.reason ?? ""}`) : null,
+        changes.length + lost.length + broken.length ? h("ul", changes, lost, broken) : null);
 }
 
 // Returns the newest records that pass a filter, also those in the archive: `domain` and `key` are patterns.
-export async function recent({ domain = "", key = "", program = "", count, since = "", until = "" }) {
-    const { status, output, errors } = await run({ verb: "log", domain, key, program, count, since, until });
+export async function recent({ domain = "", key = "", count, since = "", until = "" }) {
+    const { status, output, errors } = await run({ verb: "log", domain, key, program: "", count, since, until });
     // Without records, the status is 1.
-    if (status !== 0 && !output) { if (status === 1) return []; throw new Error(errors
-        || "The history can't be read."); }
+    if (status !== 0 && status !== 1 && !output) throw new Error(errors || "The history can't be read.");
     return output.split("\n").filter(Boolean).map((text) => fromLog(parse(text, true)));
 }
 
@@ -80,20 +81,20 @@ function fromLog(line) {
         ({ key, ...(kind !== "added" && { old }), ...(kind !== "removed" && { new: now }) }));
     return {
         ...line, changes, host: line.host ?? undefined, time: Date.parse(line.time) * 1e6,
-        revision: Number(line.cursor.split(":")[1]), type: line.type === "gap" && line.domain ? "unknown" : line.type,
+        revision: revision(line.cursor), type: line.type === "gap" && line.domain ? "unknown" : line.type,
     };
 }
 
 // Shows what an undo would do, and does it if that is wanted.
-async function undo(record) {
+async function undo({ revision: number }) {
     try {
-        const trial = await run({ verb: "undo", number: record.revision, dryRun: true });
+        const trial = await run({ verb: "undo", number, dryRun: true });
         // What isn't undone is in the errors.
-        const action = store.info.readOnly || !trial.output ? null : "Undo";
-        const contents = h("pre", {},
-            [trial.output, trial.errors].filter(Boolean).join("\n") || "Nothing would change.");
-        if (!await confirm(`Undo change ${record.revision}?`, contents, action)) return;
-        const outcome = await run({ verb: "undo", number: record.revision, dryRun: false });
+        const action = trial.output ? "Undo" : null;
+        const contents = h("pre", `${trial.output}\n${trial.errors}`.trim() || "Nothing would change.");
+        const title = action ? `Undo change ${number}?` : `Change ${number} can't be undone`;
+        if (!await confirm(title, contents, action)) return;
+        const outcome = await run({ verb: "undo", number, dryRun: false });
         notify(outcome.errors || "Undone.");
     } catch (error) {
         notify(error.message);

@@ -1,12 +1,19 @@
 // What the page knows, and the views that are told of changes.
 
 import { apply, identity } from "./model.js";
+import { described, describedDomains, isSecret, settings } from "./manifests.js";
 import { areSame, json, text } from "./values.js";
 
 // The number of events that the page remembers.
 const feedLimit = 1000;
 
-export const store = { domains: new Map(), info: {}, state: { name: "reading" }, feed: [] };
+// `silence` says why the agent doesn't answer; `total` counts all events; `revision` is the number of the last change;
+// and `drafts` has the editors that were left before everything was saved.
+export const store = { domains: new Map(), info: {}, state: { name: "reading" }, silence: "", feed: [], total: 0,
+    revision: 0, drafts: new Map() };
+
+// Returns whether what was typed for a key, or for a new one, isn't saved.
+export function isDraft(name) { return store.drafts.get(name)?.isDirty === true; }
 
 const listeners = [];
 let update = null;
@@ -31,23 +38,17 @@ function publish() {
 }
 
 function receiveOne(message) {
+    if (message.kind === "event") return receiveEvent(message.message);
+    update.isReset = true;
     switch (message.kind) {
         case "all":
             store.domains = new Map(message.domains.map((domain) => [domain.id, domain]));
             Object.assign(store, { info: message.info, state: message.state });
-            update.isReset = true;
             break;
-        case "clear":
-            store.domains = new Map();
-            update.isReset = true;
-            break;
-        case "domain":
-            replace(message.domain);
-            update.isReset = true;
-            break;
-        case "info": store.info = message.info; update.isReset = true; break;
-        case "state": store.state = message.state; break;
-        case "event": receiveEvent(message.message); break;
+        case "clear": Object.assign(store, { domains: new Map(), revision: Infinity }); break;
+        case "domain": replace(message.domain); break;
+        // `info`, `state` or `silence`.
+        default: store[message.kind] = message[message.kind];
     }
 }
 
@@ -66,19 +67,20 @@ function replace(domain) {
 function shortened(event) {
     const short = (value) => JSON.stringify(value).length < 2000 ? value : { $shown: text(value, 120) };
     const changes = event.changes?.map((change) =>
-        Object.fromEntries(Object.entries(change).map(([name, value]) => [name,
-            name === "key" ? value : short(value)])));
+        Object.fromEntries(Object.entries(change).map(([name, value]) =>
+            [name, name === "key" ? value : short(value)])));
     return { ...event, ...(changes && { changes }), arrived: Date.now() };
 }
 
 function receiveEvent(event) {
     store.feed.push(shortened(event));
     if (store.feed.length > feedLimit) store.feed.splice(0, store.feed.length - feedLimit);
+    store.total += 1;
     update.events.push(event);
     if (event.type === "gap") return;
+    store.revision = event.revision;
     const count = store.domains.size;
-    const domain = event.isApplied ? store.domains.get(identity(event))
-        : apply(store.domains, event);
+    const domain = event.isApplied ? store.domains.get(identity(event)) : apply(store.domains, event);
     if (!domain) return;
     if (store.domains.size !== count) update.isReset = true;
     update.domains.add(domain.id);
@@ -92,20 +94,37 @@ function receiveEvent(event) {
 
 // MARK: Questions
 
+// Says why there is nothing.
+export function absence(text) { return { reading: "Reading…", live: text }[store.state.name] ?? "Not connected."; }
+
+// Returns a domain as a part of the page's address.
+export function addressOf({ name, host, user }) { return { domain: name, host, user }; }
+
 // Returns a domain's name for people.
 export function label(domain) { return domain.name === "NSGlobalDomain" ? "Global domain" : domain.name; }
 
 // Returns where a domain is, if it isn't the user's own for any host.
 export function place(domain) {
-    const user = domain.user === "managed" ? "managed" : domain.user;
-    return [domain.host ? `host ${domain.host}` : "", user ?? ""].filter(Boolean).join(", ");
+    return [domain.host && `host ${domain.host}`, domain.user].filter(Boolean).join(", ");
 }
 
 export function isEditable(domain) { return !domain.user && !store.info.readOnly; }
 
-// Returns the domains in the order of their names, those of the user first.
-export function sortedDomains() {
-    return [...store.domains.values()].filter((domain) => domain.values.size > 0 || domain.damage).sort((a, b) =>
+// Returns a domain; also one without values that a manifest describes.
+export function domainAt(id) {
+    const known = store.domains.get(id);
+    if (known || !id) return known;
+    const [name, host, user] = JSON.parse(id);
+    return host || user || !settings(name).length ? undefined : { id, name, values: new Map() };
+}
+
+// Returns the domains in the order of their names, those of the user first; with those that manifests describe, also
+// domains without values.
+export function sortedDomains({ withDescribed = false } = {}) {
+    const described = withDescribed ? describedDomains().map((domain) => identity({ domain })) : [];
+    const others = described.filter((id) => !store.domains.get(id)?.values.size).map(domainAt).filter(Boolean);
+    return [...store.domains.values()].filter((domain) => domain.values.size > 0 || domain.damage).concat(others)
+        .sort((a, b) =>
         (a.name !== "NSGlobalDomain") - (b.name !== "NSGlobalDomain") || compare(label(a), label(b))
         || !!a.user - !!b.user || compare(place(a), place(b)));
 }
@@ -115,20 +134,29 @@ function compare(a, b) { return collator.compare(a, b) || (a < b ? -1 : a > b ? 
 
 export function sortedKeys(domain) { return domain.order ??= [...domain.values.keys()].sort(compare); }
 
+// Returns the keys without a value that the domain's manifest describes.
+export function unsetKeys(domain) {
+    return domain.user || domain.host ? [] : settings(domain.name).map(({ key }) => key)
+        .filter((key) => !domain.values.has(key));
+}
+
 // Returns the text of a key and its value in which a search looks.
 export function searched(domain, key) {
-    domain.texts ??= new Map();
-    let text = domain.texts.get(key);
-    if (text === undefined) {
-        domain.texts.set(key, text = `${key} ${json(domain.values.get(key))}`.toLowerCase());
+    const { texts } = Object.assign(domain, { texts: domain.texts ?? new Map() });
+    if (!texts.has(key)) {
+        const value = isSecret(domain.name, key) ? "" : json(domain.values.get(key));
+        texts.set(key, `${key} ${described(domain.name, key)?.title ?? ""} ${value}`.toLowerCase());
     }
-    return text;
+    return texts.get(key);
 }
+
+// Forgets what a search looks in, since titles have become known.
+export function forgetTexts() { for (const domain of store.domains.values()) domain.texts = undefined; }
 
 // Returns the value that an administrator forces on a key, if there is one.
 export function forced(domain, key) {
     for (const name of [domain.name, "NSGlobalDomain"]) {
-        const value = store.domains.get(JSON.stringify([name, "", "managed"]))?.values.get(key);
+        const value = store.domains.get(identity({ domain: name, user: "managed" }))?.values.get(key);
         if (value !== undefined) return { value };
     }
     return null;

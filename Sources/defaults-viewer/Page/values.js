@@ -3,63 +3,44 @@
 // They are JSON, in which data, dates, and numbers that JavaScript can't hold exactly are objects with one key, such as
 // {"$data": "AP8="} and {"$real": "2.0"}. See "Use it from any language".
 
+import { readJSON } from "./model.js";
+
 // Parses JSON, and keeps reals apart from integers: 2.0 becomes {"$real": "2.0"}. With `isExact`, integers that
 // JavaScript can't hold become {"$integer": …}, as the bridge writes those of preferences by itself.
 export function parse(text, isExact = false) {
-    const wrap = (number) => {
-        if (/[.eE]/.test(number)) return `{"$real":"${number}"}`;
-        return isExact && !Number.isSafeInteger(Number(number)) ? `{"$integer":"${number}"}` : number;
-    };
-    const parts = [];
-    let position = 0;
-    while (position < text.length) {
-        const quote = text.indexOf('"', position);
-        const end = quote < 0 ? text.length : quote;
-        parts.push(text.slice(position, end).replace(/-?\d[\d.eE+-]*/g, wrap));
-        if (quote < 0) break;
-        // The end of the string is the next quotation mark that isn't escaped.
-        let last = quote;
-        let slashes;
-        do {
-            last = text.indexOf('"', last + 1);
-            if (last < 0) last = text.length;
-            for (slashes = 0; text[last - 1 - slashes] === "\\"; slashes += 1);
-        } while (slashes % 2 === 1);
-        parts.push(text.slice(quote, last + 1));
-        position = last + 1;
-    }
-    return JSON.parse(parts.join(""));
+    // Most have no such numbers, and are read faster without looking at each.
+    if (!/[[:,]\s*-?\d+(\.|e|\d{10})/i.test(text)) return JSON.parse(text);
+    return JSON.parse(text, (key, value, { source }) => {
+        if (typeof value !== "number") return value;
+        if (/[.eE]/.test(source)) return { $real: source };
+        return isExact && !Number.isSafeInteger(value) ? { $integer: source } : value;
+    });
 }
 
-const marked = ["$data", "$date", "$real", "$integer", "$uid"];
+const marks = ["$data", "$date", "$real", "$integer", "$uid"];
 
 // Returns the mark of a value that is an object with one key; null for all others.
 function mark(value) {
     if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
     const keys = Object.keys(value);
-    return keys.length === 1 && marked.includes(keys[0]) ? keys[0] : null;
+    return keys.length === 1 && marks.includes(keys[0]) ? keys[0] : null;
 }
 
 export const typeNames = {
-    boolean: "switch", integer: "integer", real: "number", string: "text", date: "date", data: "data",
-    array: "list", dictionary: "dictionary", uid: "archive reference",
+    string: "text", boolean: "switch", integer: "integer", real: "number", date: "date", data: "data", array: "list",
+    dictionary: "dictionary", uid: "archive reference",
 };
 
 export function typeOf(value) {
-    switch (mark(value)) {
-        case "$data": return "data";
-        case "$date": return "date";
-        case "$real": return "real";
-        case "$integer": return "integer";
-        case "$uid": return "uid";
-    }
+    const name = mark(value);
+    if (name) return name.slice(1);
     if (Array.isArray(value)) return "array";
     if (typeof value === "object") return "dictionary";
     return typeof value === "number" ? "integer" : typeof value;
 }
 
 // Returns the entries of a dictionary, without the "$" that is put before keys that look like a mark.
-function entries(value) {
+export function unpacked(value) {
     const all = Object.entries(value);
     if (all.length !== 1 || !/^\$\$/.test(all[0][0])) return all;
     return [[all[0][0].slice(1), all[0][1]]];
@@ -74,8 +55,8 @@ function beginning(value, limit) {
         case "string": return value.slice(0, limit + 1);
         case "array": return value.slice(0, limit).map((part) => beginning(part, limit));
         case "dictionary":
-            return Object.fromEntries(Object.entries(value).slice(0,
-                limit).map(([key, part]) => [key, beginning(part, limit)]));
+            return Object.fromEntries(Object.entries(value).slice(0, limit)
+                .map(([key, part]) => [key, beginning(part, limit)]));
         default: return value;
     }
 }
@@ -84,19 +65,14 @@ function beginning(value, limit) {
 export function text(value, limit = 200) {
     if (value === undefined) return "(none)";
     if (value?.$shown !== undefined) return value.$shown;
-    let result;
-    switch (typeOf(value)) {
-        case "data": {
-            const start = hex({ $data: value.$data.slice(0, 32) });
-            const count = Math.floor(value.$data.length * 3 / 4) - (value.$data.match(/=+$/)?.[0].length ?? 0);
-            return `<${start}${count > 24 ? "…" : ""}> ${count.toLocaleString()} ${count === 1 ? "byte" : "bytes"}`;
-        }
-        case "date": result = value.$date; break;
-        case "real": result = value.$real; break;
-        case "integer": result = `${value.$integer ?? value}`; break;
-        case "uid": result = `UID ${value.$uid}`; break;
-        default: result = json(limit === Infinity ? value : beginning(value, limit));
+    const name = mark(value);
+    if (name === "$data") {
+        const start = hex({ $data: value.$data.slice(0, 32) });
+        const count = Math.floor(value.$data.length * 3 / 4) - (value.$data.match(/=+$/)?.[0].length ?? 0);
+        return `<${start}${count > 24 ? "…" : ""}> ${count.toLocaleString()} ${count === 1 ? "byte" : "bytes"}`;
     }
+    const result = name ? `${name === "$uid" ? "UID " : ""}${value[name]}`
+        : json(limit === Infinity ? value : beginning(value, limit));
     return result.length > limit ? result.slice(0, limit) + "…" : result;
 }
 
@@ -116,8 +92,9 @@ function layOut(value, indent) {
         case "integer": return `${value.$integer ?? value}`;
         case "array": return list(value.map((part) => layOut(part, inner)), "[", "]");
         case "dictionary": {
-            const parts = Object.entries(value).map(([key, part]) => `${JSON.stringify(key)}: ${layOut(part, inner)}`);
-            return list(parts, "{", "}");
+            // Sorted, as they arrive: JavaScript puts integers first.
+            const keys = Object.keys(value).sort();
+            return list(keys.map((key) => `${JSON.stringify(key)}: ${layOut(value[key], inner)}`), "{", "}");
         }
         default: return JSON.stringify(value);
     }
@@ -126,12 +103,9 @@ function layOut(value, indent) {
 // Returns a dictionary of keys and values as it is sent: one with a single key that looks like a mark has another "$".
 export function packed(values) {
     const keys = Object.keys(values);
-    if (keys.length !== 1 || !(marked.includes(keys[0]) || keys[0].startsWith("$$"))) return values;
+    if (keys.length !== 1 || !marks.includes(keys[0]) && !keys[0].startsWith("$$")) return values;
     return { [`$${keys[0]}`]: values[keys[0]] };
 }
-
-// Returns the entries of a dictionary that was received.
-export function unpacked(values) { return entries(values); }
 
 export function areSame(a, b) { return a === b || a !== undefined && b !== undefined && json(a) === json(b); }
 
@@ -147,54 +121,57 @@ export function editable(value) {
     }
 }
 
+const example = {
+    integer: "12", real: "2.5", date: "2026-11-27 10:15 (local time) or 2026-11-27T10:15:00Z",
+    data: "00ff (two for each byte)", array: '[1, "two"] (JSON)', dictionary: '{"one": 1} (JSON)',
+};
+
 // Reads what was typed as a value of a type; throws an Error that says what is wrong.
-export function read(typed, type) {
+export async function read(typed, type) {
+    const text = typed.trim();
+    const wanted = type === "data" ? "hexadecimal digits" : `a${type === "integer" ? "n" : ""} ${typeNames[type]}`;
+    const invalid = new Error(`Type ${wanted}, such as ${example[type]}.`);
     switch (type) {
         case "string": return typed;
-        case "boolean":
-            if (/^(true|yes)$/i.test(typed.trim())) return true;
-            if (/^(false|no)$/i.test(typed.trim())) return false;
-            throw new Error("Type true or false.");
+        case "boolean": return text === "true";
         case "integer": {
-            const number = typed.trim();
-            if (!/^[-+]?\d+$/.test(number)) throw new Error("Type an integer, such as 12.");
-            const integer = BigInt(number.replace("+", ""));
-            if (integer > 0xFFFFFFFFFFFFFFFFn
-                || integer < -0x8000000000000000n) throw new Error("The integer is too large.");
+            if (!/^[-+]?\d+$/.test(text)) throw invalid;
+            const integer = BigInt(text.replace("+", ""));
+            if (integer > 0xFFFFFFFFFFFFFFFFn || integer < -0x8000000000000000n) {
+                throw new Error("Integers are from -9223372036854775808 to 18446744073709551615.");
+            }
             return Number.isSafeInteger(Number(integer)) ? Number(integer) : { $integer: `${integer}` };
         }
-        case "real": {
-            const number = typed.trim();
-            if (!/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(number) || !isFinite(Number(number))) {
-                throw new Error("Type a number, such as 2.5.");
+        case "real":
+            if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) throw invalid;
+            if (!isFinite(text)) throw new Error("Numbers are at most 1.7976931348623157e308.");
+            return { $real: `${Number(text)}`.replace(/^-?\d+$/, "$&.0") };
+        case "date":
+            try { return await readJSON(JSON.stringify({ $date: text })); } catch (error) {
+                throw error.isLost ? error : invalid;
             }
-            return { $real: `${Number(number)}` };
-        }
-        case "date": {
-            const date = new Date(typed.trim());
-            if (!/^\d{4}-\d\d-\d\d/.test(typed.trim())
-                || isNaN(date)) throw new Error("Type a date, such as 2026-11-27T10:15:00Z.");
-            // The fraction of a second stays as it was typed.
-            if (/Z$/.test(typed.trim())) return { $date: typed.trim() };
-            return { $date: date.toISOString().replace(".000Z", "Z") };
-        }
         case "data": {
-            const digits = typed.replace(/[\s<>]/g, "");
-            if (!/^([0-9a-fA-F]{2})*$/.test(digits)) throw new Error("Type two hexadecimal digits for each byte.");
-            let binary = "";
-            for (let index = 0; index < digits.length; index += 2) {
-                binary += String.fromCharCode(parseInt(digits.slice(index, index + 2), 16));
-            }
-            return { $data: btoa(binary) };
-        }
-        case "array": case "dictionary": {
-            let value;
-            try { value = parse(typed); } catch (error) { throw new Error(`This isn't JSON: ${error.message}.`); }
-            if (typeOf(value) !== type) throw new Error(`Type a ${typeNames[type]} in JSON.`);
-            return value;
+            const digits = text.replace(/[\s<>]/g, "");
+            if (!/^([0-9a-f]{2})*$/i.test(digits)) throw invalid;
+            return { $data: btoa(digits.replace(/../g, (digits) => String.fromCharCode(parseInt(digits, 16)))) };
         }
     }
-    throw new Error("A value of this type can't be edited here.");
+    const value = text && await readJSON(typed);
+    if (typeOf(value) !== type) throw invalid;
+    return value;
+}
+
+// Returns the text for a value of a type from what was typed as one of another.
+export function converted(typed, from = "string", to = "boolean") {
+    if (from === to) return typed;
+    const isOn = /^\s*(true|yes)\s*$/i.test(typed) || !!Number(typed);
+    if (to === "boolean") return `${isOn}`;
+    if (from === "boolean" && /integer|real/.test(to)) return `${Number(isOn)}`;
+    if (to === "integer" && typed && Number.isSafeInteger(Number(typed))) return `${Number(typed)}`;
+    if (to === "dictionary") return /^\s*\{/.test(typed) ? typed : "{}";
+    if (to !== "array" || /^\s*\[/.test(typed)) return typed;
+    const value = from === "date" ? { $date: typed } : typed;
+    return typed ? `[${/string|date|data/.test(from) ? JSON.stringify(value) : typed}]` : "[]";
 }
 
 // MARK: Other languages
@@ -219,77 +196,53 @@ export function command(domain, key, value) {
 
 // Returns the statement that sets a key; null where Swift's class can't.
 export function swift(domain, key, value) {
-    const literal = swiftLiteral(value);
-    if (domain.host || domain.name === "NSGlobalDomain" || literal === null) return null;
-    return `UserDefaults(suiteName: ${swiftString(domain.name)})?.set(${literal}, forKey: ${swiftString(key)})`;
-}
-
-// Joins the literals of parts, unless one is missing.
-function joined(parts, empty, open, close) {
-    if (parts.length === 0) return empty;
-    return parts.includes(null) ? null : open + parts.join(", ") + close;
-}
-
-function swiftLiteral(value) {
-    switch (typeOf(value)) {
-        case "string": return swiftString(value);
-        case "data":
-            return `Data([${Array.from(bytes(value), (b) => "0x" + b.toString(16).padStart(2, "0")).join(", ")}])`;
-        case "date": {
-            const date = new Date(value.$date);
-            return isNaN(date) ? null : `Date(timeIntervalSince1970: ${date.getTime() / 1000})`;
-        }
-        case "array": return joined(value.map(swiftLiteral), "[] as [Any]", "[", "]");
-        case "dictionary": {
-            const parts = entries(value).map(([key, part]) => {
-                const literal = swiftLiteral(part);
-                return literal === null ? null : `${swiftString(key)}: ${literal}`;
-            });
-            return joined(parts, "[:] as [String: Any]", "[", "]");
-        }
-        case "real": return /^-?\d/.test(value.$real) ? value.$real : null;
-        case "integer": return BigInt(value.$integer ?? value) > 0x7FFFFFFFFFFFFFFFn ? null
-            : `${value.$integer ?? value}`;
-        case "uid": return null;
-        default: return `${value}`;
-    }
-}
-
-function swiftString(text) {
-    const escaped = Array.from(text, (character) => {
-        if (character === '"' || character === "\\") return `\\${character}`;
-        if (character === "\n") return "\\n";
-        const code = character.codePointAt(0);
-        return /[\p{C}\u2028\u2029]/u.test(character) ? `\\u{${code.toString(16)}}` : character;
-    });
-    return `"${escaped.join("")}"`;
+    const shown = literal(value, inSwift);
+    if (domain.host || domain.name === "NSGlobalDomain" || shown === null) return null;
+    return `UserDefaults(suiteName: ${inSwift.string(domain.name)})?.set(${shown}, forKey: ${inSwift.string(key)})`;
 }
 
 // Returns the statement that sets a key; null where the package can't.
 export function python(domain, key, value) {
-    const literal = pythonLiteral(value);
+    const shown = literal(value, inPython);
     const host = domain.host ? `, host=${JSON.stringify(domain.host)}` : "";
-    return literal && `Defaults(${JSON.stringify(domain.name)}${host}).set(${JSON.stringify(key)}, ${literal})`;
+    return shown && `Defaults(${JSON.stringify(domain.name)}${host}).set(${JSON.stringify(key)}, ${shown})`;
 }
 
-function pythonLiteral(value) {
-    switch (typeOf(value)) {
-        case "boolean": return value ? "True" : "False";
-        case "data": return `bytes.fromhex("${hex(value)}")`;
-        case "date":
-            return /^\d{4}-[^+]*Z$/.test(value.$date)
-                ? `datetime.fromisoformat("${value.$date.replace("Z", "+00:00")}")` : null;
-        case "array": return joined(value.map(pythonLiteral), "[]", "[", "]");
-        case "dictionary": {
-            const parts = entries(value).map(([key, part]) => {
-                const literal = pythonLiteral(part);
-                return literal === null ? null : `${JSON.stringify(key)}: ${literal}`;
-            });
-            return joined(parts, "{}", "{", "}");
-        }
-        case "string": return JSON.stringify(value);
-        case "real": return /^-?\d/.test(value.$real) ? value.$real : `float("${value.$real}")`;
-        case "uid": return null;
-        default: return text(value, Infinity);
-    }
+// Returns a value in a language; null if a part of it can't be expressed.
+function literal(value, language) {
+    const type = typeOf(value);
+    const empty = language[type];
+    if (typeof empty !== "string") return empty?.(value) ?? null;
+    const pair = ([key, part]) => {
+        const shown = literal(part, language);
+        return shown && `${language.string(key)}: ${shown}`;
+    };
+    const parts = type === "array" ? value.map((part) => literal(part, language)) : unpacked(value).map(pair);
+    if (parts.includes(null)) return null;
+    return parts.length ? empty[0] + parts.join(", ") + language.ends[empty[0]] : empty;
 }
+
+const finite = (value) => /^-?\d/.test(value.$real) ? value.$real : null;
+
+const inSwift = {
+    boolean: String, real: finite, array: "[] as [Any]", dictionary: "[:] as [String: Any]", ends: { "[": "]" },
+    integer: (value) => BigInt(value.$integer ?? value) > 0x7FFFFFFFFFFFFFFFn ? null : text(value, Infinity),
+    data: (value) => `Data([${hex(value).replace(/../g, ", 0x$&").slice(2)}])`,
+    date: (value) => {
+        const date = new Date(value.$date);
+        return isNaN(date) ? null : `Date(timeIntervalSince1970: ${date.getTime() / 1000})`;
+    },
+    string: (text) => `"${Array.from(text, (character) => {
+        if (character === '"' || character === "\\") return `\\${character}`;
+        if (character === "\n") return "\\n";
+        return /[\p{C}\u2028\u2029]/u.test(character) ? `\\u{${character.codePointAt(0).toString(16)}}` : character;
+    }).join("")}"`,
+};
+
+const inPython = {
+    boolean: (value) => value ? "True" : "False", array: "[]", dictionary: "{}", ends: { "[": "]", "{": "}" },
+    integer: (value) => text(value, Infinity), real: (value) => finite(value) ?? `float("${value.$real}")`,
+    data: (value) => `bytes.fromhex("${hex(value)}")`, string: JSON.stringify,
+    date: ({ $date }) => /^\d{4}-[^+]*Z$/.test($date)
+        ? `datetime.fromisoformat("${$date.replace("Z", "+00:00")}")` : null,
+};

@@ -4,25 +4,26 @@ import { browse } from "./browse.js";
 import { changes } from "./changes.js";
 import { health } from "./health.js";
 import { history } from "./history.js";
-import { onUpdate, receive, store } from "./store.js";
+import { learn } from "./manifests.js";
+import { ask, run } from "./model.js";
+import { address } from "./records.js";
+import { forgetTexts, onUpdate, receive, store } from "./store.js";
 import { follow } from "./stream.js";
 
 const main = document.getElementById("main");
 const views = { browse: browse(go), changes: changes(), history: history(), health: health() };
 let current = null;
 
-// Goes to a place: a view, or a domain and a key.
-function go(place) {
-    const parts = Object.entries(place).filter(([, value]) => value !== undefined && value !== null);
-    location.hash = `${new URLSearchParams(parts)}`;
-}
+function go(place) { location.hash = address(place); }
 
 function show() {
     const place = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
     const name = Object.hasOwn(views, place.view ?? "") ? place.view : "browse";
     for (const link of document.querySelectorAll("nav a")) {
-        if (link.dataset.view === name) link.setAttribute("aria-current",
-            "page"); else link.removeAttribute("aria-current");
+        if (link.dataset.view !== name) link.removeAttribute("aria-current");
+        else link.setAttribute("aria-current", "page");
+        // What is selected stays so while another view is shown.
+        if (name === "browse" && link.dataset.view === name) link.href = location.hash || "#view=browse";
     }
     if (current !== name) main.replaceChildren(views[name].view);
     current = name;
@@ -36,12 +37,41 @@ const states = {
 
 onUpdate((update) => {
     const state = document.getElementById("state");
-    state.dataset.state = store.state.name;
-    const text = (store.state.reason ? `${store.state.reason} ` : "") + states[store.state.name] + (store.info.readOnly
-        ? ", read-only" : "");
+    const { name, reason } = store.state;
+    const silence = name !== "lost" && store.silence;
+    state.dataset.state = silence ? "silent" : name;
+    const text = silence || (reason ? `${reason} ` : "") + states[name] + (store.info.readOnly ? ", read-only" : "");
     if (state.textContent !== text) state.textContent = text;
+    document.body.toggleAttribute("data-read-only", store.info.readOnly === true);
     for (const view of Object.values(views)) view.update(update);
 });
+
+// Asks for the agent's status every five seconds, since a stopped agent looks like one to which nothing happens.
+async function beat() {
+    try {
+        if (!document.hidden) {
+            await ask({ type: "status" });
+            if (store.silence) say("");
+        }
+    } catch (error) {
+        if (error.isSilent && !store.silence) say(error.message);
+        // The command knows why.
+        if (error.isSilent) run({ verb: "explain", domain: "NSGlobalDomain", key: "-" }).then(({ status, errors }) => {
+            if (store.silence && status === 75) say(errors);
+        }, () => {});
+    }
+    setTimeout(beat, 5000);
+}
+
+// Reads the manifests, which may have changed.
+function readManifests() {
+    learn(() => {
+        forgetTexts();
+        receive([{ kind: "manifests", manifests: {} }]);
+    }).catch(() => {});
+}
+
+function say(silence) { receive([{ kind: "silence", silence }]); }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
@@ -50,3 +80,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 window.addEventListener("hashchange", show);
 show();
 follow(receive);
+beat();
+readManifests();
+window.addEventListener("focus", readManifests);
+setInterval(() => { if (!document.hidden) readManifests(); }, 20_000);

@@ -65,6 +65,9 @@ extension Engine {
             log.logger.debug("Reloading all files: \(reason)")
             postpone(.init(isAll: true))
         }
+        if dirty.rescan == nil, dirty.changed.contains(where: manifests.directories.contains) {
+            postpone(.init(readsManifests: true))
+        }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.recordChange(of: domain) }
         reloadQuickly(changed)
@@ -174,7 +177,7 @@ extension Engine {
     }
 
     private func reloadPostponed() async {
-        let done = await onDisk { [postponed = reloads.postponed, watcher] store in
+        let done = await onDisk { [postponed = reloads.postponed, watcher, manifests] store in
             let due = postponed.withLock { postponed in
                 defer { postponed = nil }
                 return postponed
@@ -185,11 +188,13 @@ extension Engine {
                 done.isSlow = Self.isSlow(store)
                 done.all = Result { () throws(DefaultsError) in try store.reloadAll() }
             }
+            if due?.isAll == true || due?.readsManifests == true { done.manifests = manifests.read() }
             done.named = store.reload(due?.domains ?? [], afterEvent: true)
             if due?.readsEvents == true { done.reading = WatcherReading(of: watcher) }
             return done
         }
         if let isSlow = done.isSlow { self.isSlow = isSlow }
+        if let set = done.manifests { apply(set) }
         switch done.all {
         case .success(let outcome):
             report(outcome.problem)
@@ -255,4 +260,6 @@ private struct DoneReloads {
     var isSlow: Bool?
     /// The watcher's events, if they were asked for.
     var reading: WatcherReading?
+    /// The manifests, if they were asked for.
+    var manifests: ManifestSet?
 }

@@ -36,6 +36,7 @@ actor Engine: Service {
     var lastSave: (job: SaveJob, task: Task<[Domain: SaveAttempt], Never>)?
     let log: AgentLog
     private(set) var settings: AgentSettings
+    var manifests: AgentManifests
     /// The planned work.
     var schedule = Schedule() { didSet { armTimer() } }
     /// The timer for the item that is due next, and its time.
@@ -66,10 +67,12 @@ actor Engine: Service {
 
     init(
         store: Store, watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings,
-        problems: [AgentSettings.Problem],
+        problems: [AgentSettings.Problem], manifests: (AgentManifests, warnings: [String]),
         log: AgentLog, on eventLoop: any EventLoop, _ disk: DiskThread
     ) {
         loggedProblems.mark(problems, of: .settings)
+        loggedProblems.mark(manifests.warnings, of: .manifests)
+        self.manifests = manifests.0
         self.store = store
         self.watcher = watcher
         events = WatcherEvents(status: watcher.withLock(\.status))
@@ -97,6 +100,7 @@ actor Engine: Service {
         let isUnread = AgentSettings.domain.map { outcome.beingWritten.contains($0) || outcome.unreadable.contains($0) }
         if isUnread != true { compareSettings() }
         revisit(outcome)
+        planManifests()
         // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
         // The settings may have changed while no agent was running, and the last agent may have left a large log.
@@ -198,6 +202,7 @@ actor Engine: Service {
             case .confirmLoss(let domain): startReload(of: domain, .believe)
             case .save(let domain): start { await $0.saveIfDue(domain) }
             case .reloadAll: postpone(.init(isAll: true))
+            case .readManifests: postpone(.init(readsManifests: true))
             case .readEvents: readDueEvents()
             case .maintainJournal: if store.journal?.needsMaintenance == true { maintainJournal() }
             case .examineDisplaced:
@@ -242,10 +247,7 @@ actor Engine: Service {
         store.setLogCapacity(new.logCapacity)
         let hasNewExclusions = new.historyExclusions != settings.historyExclusions
         settings = new
-        if hasNewExclusions {
-            store.journal?.exclude(new.historyExclusions)
-            maintainJournal()
-        }
+        if hasNewExclusions { applyExclusions() }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.
         for (domain, _) in store.pending() { scheduleSave(of: domain, urgency: .delayed) }

@@ -95,14 +95,16 @@ struct PostponedReloads {
     var isAll = false
     /// Whether the watcher's events should be read.
     var readsEvents = false
+    /// Whether the manifests should be read.
+    var readsManifests = false
 
     /// The names of the domains that may change; `nil` if all may.
-    var names: Set<DomainName>? { isAll || readsEvents ? nil : Set(domains.map(\.name)) }
+    var names: Set<DomainName>? { isAll || readsEvents || readsManifests ? nil : Set(domains.map(\.name)) }
 
     func union(_ other: Self) -> Self {
         Self(
             domains: domains.union(other.domains), isAll: isAll || other.isAll,
-            readsEvents: readsEvents || other.readsEvents)
+            readsEvents: readsEvents || other.readsEvents, readsManifests: readsManifests || other.readsManifests)
     }
 }
 

@@ -20,6 +20,8 @@ struct Schedule {
         case examineDisplaced
         /// Reload all files, because the directory couldn't be completely listed.
         case reloadAll
+        /// Read the manifests again, because some couldn't be read.
+        case readManifests
         /// Write the change log file again.
         case maintainJournal
         /// Read the watcher's events and check the paths.
@@ -102,7 +104,7 @@ struct Schedule {
             case .reloadOpen:
                 RetryDelay(first: .milliseconds(250), limit: .seconds(5)).after(failures - maximumOpenReloads)
             case .examineDisplaced: RetryDelay(first: .seconds(1), limit: .seconds(5)).after(failures)
-            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .maintainJournal, .readEvents:
+            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .readManifests, .maintainJournal, .readEvents:
                 RetryDelay(first: .seconds(1), limit: .seconds(60)).after(failures)
             }
         return TimeAmount(delay)

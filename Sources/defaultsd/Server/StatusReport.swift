@@ -1,5 +1,6 @@
 import DefaultsCore
 import DirectoryWatcher
+import Manifests
 import NIOCore
 import PropertyList
 
@@ -43,12 +44,24 @@ enum StatusReport {
                     let keys = snapshot.values.keys.sorted().map { PropertyListValue.string($0) }
                     return .dictionary(snapshot.domain.fields.merging(["keys": .array(keys)]) { $1 })
                 }),
+            "violations": .array(violations(in: store)),
             "history": .array(
                 (store.journal?.files ?? []).map { file in
                     ["path": .string(file.path), "bytes": .integer(Int64(file.bytes))]
                 }),
             "errors": .array(errors(of: store, server.engine.assumeIsolated { $0.restartProblem })),
         ]) { $1 }
+    }
+
+    /// The maximum number of violations in a report.
+    private static let maximumViolations = 200
+
+    private static func violations(in store: Store) -> [PropertyListValue] {
+        var violations: [PropertyListValue] = []
+        for (domain, broken) in store.violations() {
+            violations += broken.map { .dictionary(domain.fields.merging($0.fields) { $1 }) }
+        }
+        return Array(violations.prefix(maximumViolations))
     }
 
     private static func errors(of store: Store, _ restartProblem: DefaultsError?) -> [PropertyListValue] {

@@ -6,7 +6,7 @@ struct LoggedProblems {
     enum Subject {
         /// The preferences directory, of whose problems only the first is logged until it can be read again.
         case directory
-        case systemDirectories, settings, archive, socket
+        case systemDirectories, settings, archive, socket, manifests
     }
 
     private var logged: [Subject: [String]] = [:]

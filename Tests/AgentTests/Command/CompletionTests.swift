@@ -24,6 +24,14 @@ struct CompletionTests {
         ] as [(String, DomainValues)] {
             try RawFile.write(PropertyListValue.dictionary(values).write(as: .binary), to: place.path(name))
         }
+        try place.describe(
+            "d.e",
+            with: """
+                { pfm_name = Size; pfm_type = integer; }, { pfm_name = Secret; pfm_type = string; pfm_hidden = <*BY>; },
+                { pfm_name = Style; pfm_type = integer; pfm_flags = <*BY>; pfm_range_list = (<*I1>, <*I2>);
+                  pfm_range_list_titles = (bold, "very wide"); },
+                { pfm_name = Theme; pfm_type = string; pfm_range_list = (light, dark); }
+                """, in: "\(place.root)/share/defaultsd/manifests")
     }
 
     private static let keysOfMyApp = [
@@ -44,6 +52,10 @@ struct CompletionTests {
         ("defaults read -app org", ["org.example.App"]),
         ("defaults read nothing ", []), ("defaults write a.b size ", []), ("defaults convert --to b", ["binary"]),
         ("defaults edit -cur", ["-currentHost"]),
+        // Of a manifest: keys that were never set, the types of values, and the values of a list.
+        ("defaults write d.e S", ["Size", "Style"]), ("defaults write d.e Size ", ["-int"]),
+        ("defaults write d.e Theme ", ["-string", "dark", "light"]), ("defaults write d.e Theme -string d", ["dark"]),
+        ("defaults write d.e Style -flag ", ["bold", #"very\ wide"#]), ("defaults reset d.e Size T", ["Theme"]),
     ]
 
     /// Completes a line in bash, as the Tab key does.

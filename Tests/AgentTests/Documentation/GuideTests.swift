@@ -166,8 +166,10 @@ struct GuideTests {
                     continue
                 }
                 let outcome = try run(command)
-                // Both values that `diff` compares exist, and differ. git reports a conflict.
-                let status: Int32 = command.hasPrefix("defaults diff") || output.contains("CONFLICT") ? 1 : 0
+                // Both values that `diff` compares exist, and differ. git reports a conflict. `--strict` refuses.
+                let isRefused = output.hasSuffix("Nothing was changed.")
+                let status: Int32 =
+                    isRefused ? 65 : command.hasPrefix("defaults diff") || output.contains("CONFLICT") ? 1 : 0
                 #expect(outcome.status == status && outcome.errors == "", "\(command): \(outcome.errors)")
                 #expect(shape(outcome.output) == shape(localized(output)), "\(command)")
             }
@@ -308,6 +310,16 @@ struct GuideTests {
                 }
             }
             #expect(try laptop.agent.defaults("read", "org.example.editor").status == 1)
+        }
+    }
+
+    @Test("A manifest is installed and used as the guide says")
+    func manifests() throws {
+        try Home.with { home in
+            _ = try home.run("mkdir -p ~/.local/share/defaultsd/manifests")
+            for block in try Self.blocks(of: "DescribePreferences") where block.section == "Overview" {
+                try home.follow(block)
+            }
         }
     }
 

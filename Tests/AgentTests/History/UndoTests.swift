@@ -228,7 +228,7 @@ struct UndoTests {
             #expect(log.contains("user  \"ada\" → \"grace\"") && log.contains("keys excluded from the history changed"))
             let past = try agent.defaults("read", "org.a", "--at", "0s")
             #expect(past.output == "{\n    user = grace;\n}\n")
-            #expect(past.errors.contains("password is left out: the setting HistoryExcludes excludes it"))
+            #expect(past.errors.contains("password is left out: HistoryExcludes or a manifest keeps it"))
             let revision = try #require(log.split(separator: " ").first.flatMap { Int($0) })
             let before = try agent.defaults("read", "org.a", "user", "--at", "\(revision - 1)")
             #expect(before.output == "ada\n")
@@ -237,7 +237,8 @@ struct UndoTests {
             // The undo of a change set restores the keys that the history has.
             let undo = try agent.defaults("undo", "org.a")
             #expect(undo.output == "org.a user  \"grace\" → \"ada\"\n")
-            let note = "defaults: org.a: keys that HistoryExcludes excludes from the history keep their values.\n"
+            let note =
+                "defaults: org.a: keys that HistoryExcludes or a manifest keeps out of the history keep their values.\n"
             #expect(undo.errors == note && undo.status == 1)
             #expect(try agent.defaults("read", "org.a", "password").output == "new\n")
             // What isn't in the history at all is passed over, but not silently.
@@ -246,7 +247,7 @@ struct UndoTests {
             #expect(older.output == "org.a user  \"ada\" → (none)\n" && older.errors == note && older.status == 1)
             let number = try agent.connect().welcome.cursor.revision - 1
             let named = try agent.defaults("undo", "\(number)")
-            #expect(named.errors.contains("Number \(number) changed only keys that HistoryExcludes excludes"))
+            #expect(named.errors.contains("Number \(number) changed only keys that HistoryExcludes or a manifest"))
         }
     }
 

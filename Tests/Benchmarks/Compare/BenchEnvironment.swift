@@ -35,7 +35,7 @@ final class BenchEnvironment {
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences, "XDG_RUNTIME_DIR": runtime,
-            "XDG_STATE_HOME": root.appending(path: "state").path,
+            "XDG_STATE_HOME": root.appending(path: "state").path, "XDG_DATA_HOME": root.appending(path: "data").path,
             "HOME": root.appending(path: "home").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
             "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(busPath)",
@@ -48,6 +48,20 @@ final class BenchEnvironment {
     /// Starts the agent unless it is running, and waits until it answers.
     func startAgent() throws {
         if agent == nil { agent = try AgentChild(environment: environment) }
+    }
+
+    /// Ends the agent, and starts another one.
+    func restartAgent() throws {
+        agent?.kill()
+        agent = nil
+        try startAgent()
+    }
+
+    /// Adds a domain's manifest, which the next agent reads.
+    func addManifest(_ bytes: [UInt8], of domain: String) throws {
+        let directory = root.appending(path: "data/defaultsd/manifests")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try Data(bytes).write(to: directory.appending(path: "\(domain).plist"))
     }
 
     /// Opens our defaults and Foundation's, each with twenty keys, as in a typical app.

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// A group of benchmarks, as named by `--only`.
 enum Topic: String, CaseIterable, ExpressibleByArgument {
-    case read, set, plist, command, line, update, fanout, growth, start
+    case read, set, plist, command, line, update, fanout, growth, start, manifest
 
     func works(at place: BenchEnvironment, isQuick: Bool) throws -> [Work] {
         switch self {
@@ -15,6 +15,7 @@ enum Topic: String, CaseIterable, ExpressibleByArgument {
         case .fanout: try FanOutWork(place).works(isQuick: isQuick)
         case .growth: try GrowthWork(place).works(isQuick: isQuick)
         case .start: try StartWork(place).works(isQuick: isQuick)
+        case .manifest: try ManifestWork(place).works(isQuick: isQuick)
         }
     }
 }

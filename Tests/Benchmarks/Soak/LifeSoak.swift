@@ -12,6 +12,7 @@ import TestSupport
 /// an upgrade, or on a full disk, and the last edit before that is acknowledged but not yet saved. Each session must
 /// begin with all values and with the changes that a follower missed. The files, their number, the time until the agent
 /// answers, its memory, descriptors and threads must stay within bounds that don't depend on the number of sessions.
+/// A manifest changes, too, and is torn in some sessions; what it calls sensitive must never get into the history.
 struct LifeSoak {
     /// The settings, so small that the log is replaced and the archive thinned every few sessions.
     static let logBytes = 1 << 20
@@ -54,6 +55,9 @@ struct LifeSoak {
             // After a full disk, the next agent adds to the log what the last one couldn't.
             if cursor != nil { figures.add(logGrowth: growth) }
             if end == .onFullDisk { cursor = nil }
+            for path in try place.historyFiles(containing: Self.secret) {
+                result.findings.append("Session \(result.rounds): \(path) contains a secret.")
+            }
             let files = place.files
             let changed = idleFiles.subtracting(files)
             if let first = changed.first { result.findings.append("\(changed.count) files such as \(first) changed.") }
@@ -85,12 +89,25 @@ struct LifeSoak {
             Self.app: ["count": 0], Self.files: ["rename": 0], Self.past: ["key": 0], Self.largeDomain: ["count": 0],
         ]
         for (name, values) in first { try write(name, values) }
+        try writeManifest(0)
         return first
+    }
+
+    /// Writes the manifest of a session: of most, one with a secret and a range, and of some, half of it.
+    private func writeManifest(_ number: Int) throws {
+        let keys =
+            "{ pfm_name = secret; pfm_type = string; pfm_sensitive = <*BY>; }, "
+            + "{ pfm_name = lasting; pfm_type = integer; pfm_range_max = <*I\(number % 3)>; }"
+        let text = "{ pfm_title = \"Session \(number)\"; pfm_subkeys = (\(keys)); }"
+        let path = "\(place.manifests)/\(Self.app).plist"
+        try Data(number % 5 == 3 ? text.utf8.prefix(90) : text.utf8[...]).write(to: URL(filePath: path))
     }
 
     private static let app = "\(SoakEnvironment.domain).app"
     private static let files = "\(SoakEnvironment.domain).files"
     private static let past = "\(SoakEnvironment.domain).past"
+    /// The beginning of each value of the sensitive key.
+    private static let secret = "secret value "
     private static let largeDomain = "\(SoakEnvironment.domain).large"
 
     private func makeClient() throws -> Client {
@@ -105,6 +122,7 @@ struct LifeSoak {
         _ values: inout [String: DomainValues], _ client: Client, _ result: inout SoakResult
     ) throws -> Cursor? {
         let number = Int64(result.rounds)
+        try writeManifest(result.rounds)
         // A long-lived app, and one that lives only now.
         let other = try makeClient()
         defer { other.close() }
@@ -112,6 +130,8 @@ struct LifeSoak {
             try set(Self.app, key, to: .integer(number), client, &values)
             result.own += 1
         }
+        try set(Self.app, "secret", to: .string("\(Self.secret)\(number)"), client, &values)
+        result.own += 1
         let text = String(repeating: "\(number) ", count: Self.large / "\(number) ".utf8.count)
         try set(Self.largeDomain, "text", to: .string(text), client, &values)
         result.own += 1

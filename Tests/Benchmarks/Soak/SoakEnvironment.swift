@@ -32,7 +32,7 @@ final class SoakEnvironment {
         try makeDirectory(mount)
         disk = SmallFileSystem.isAvailable ? try bytes.map { try SmallFileSystem(at: mount, bytes: $0) } : nil
         store = disk?.path ?? root.path
-        for path in [store + "/preferences", store + "/state", root.path + "/runtime"] { try makeDirectory(path) }
+        for path in [preferences, state, runtime, manifests] { try makeDirectory(path) }
     }
 
     deinit {
@@ -58,6 +58,8 @@ final class SoakEnvironment {
     var preferences: String { store + "/preferences" }
     private var state: String { store + "/state" }
     private var runtime: String { root.path + "/runtime" }
+    /// The directory of the manifests.
+    var manifests: String { root.path + "/data/defaultsd/manifests" }
 
     /// Returns the path of a domain's file.
     func path(of domain: String) -> String { "\(preferences)/\(domain).plist" }
@@ -66,7 +68,8 @@ final class SoakEnvironment {
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences,
-            "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
+            "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state, "XDG_DATA_HOME": root.path + "/data",
+            "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
         ]
     }
@@ -131,6 +134,22 @@ final class SoakEnvironment {
 
     /// The files in the directories of the preferences, the state and the socket.
     var files: [LifeFigures.File] { [preferences, state, runtime].flatMap { files(in: $0) } }
+
+    /// Returns the files of the change log and its archive that contain a text.
+    ///
+    /// The agent may rename a file between the listing and the read. Then all are listed and read again, since its
+    /// contents may be under a name that was read before.
+    func historyFiles(containing text: String) throws -> [String] {
+        while true {
+            do {
+                return try files(in: state).map(\.path).filter { path in
+                    try Data(contentsOf: URL(filePath: path)).range(of: Data(text.utf8)) != nil
+                }
+            } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+                continue
+            }
+        }
+    }
 
     /// The size of the change log file.
     var logBytes: Int { files(in: state).first { $0.path.hasSuffix(".log") }?.bytes ?? 0 }

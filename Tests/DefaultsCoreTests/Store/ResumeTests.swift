@@ -386,14 +386,26 @@ struct ResumeTests {
 
     @Test("The removal of a file while no agent was running is a change with the last known values as old ones")
     func removedWhileAway() throws {
+        // The clock of files ticks every few milliseconds. A removal right after an edit has an earlier time, unless
+        // the clock has ticked in between.
+        let isDone = try eventually { try removeWhileAway() }
+        #expect(isDone)
+    }
+
+    /// Removes a file right after an edit; returns false if the removal has a later time.
+    private func removeWhileAway() throws -> Bool {
+        var isDone = false
         try withStoreFixture { fixture in
             try RawFile.write("{ unlogged = 1; }", to: fixture.path)
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1, "b": 1, "c": 1])
             fixture.edit(first, ["c": nil])
             try first.save(fixture.domain)
+            let time = Timestamp.now()
             fixture.edit(first, ["b": 2, "new": 2])
             unlink(fixture.path)
+            let removal = try RawFile.status(fixture.directory).st_mtim
+            if Int64(removal.tv_sec) * 1_000_000_000 + Int64(removal.tv_nsec) > time.nanoseconds { return }
             let second = try fixture.resumedStore()
             #expect(second.events.suffix(2) == ["file: a", "unknown"])
             #expect(
@@ -406,7 +418,9 @@ struct ResumeTests {
             #expect(third.records == second.records)
             try third.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["b": 2, "new": 2])
+            isDone = true
         }
+        return isDone
     }
 
     @Test("An edit made after a file was removed while no agent was running is applied when it arrives")

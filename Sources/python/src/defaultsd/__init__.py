@@ -15,7 +15,7 @@ errors. The module `defaultsd.testing` has a real agent for tests.
 
 from .defaults import Defaults
 from .errors import AgentUnavailableError, ChangedError, DefaultsError, InvalidValueError, NotSavedError
-from .events import Change, Condition, Domain, Event, Gap, KeyChange, Overruled, Snapshot, Source
+from .events import Change, Condition, Domain, Event, Gap, KeyChange, Overruled, Snapshot, Source, Violation
 from .keys import Key
 from .layers import Layer
 from .location import this_host
@@ -24,5 +24,5 @@ from .streams import Stream
 __all__ = [
     "AgentUnavailableError", "Change", "ChangedError", "Condition", "Defaults", "DefaultsError", "Domain",
     "Event", "Gap", "InvalidValueError", "Key", "KeyChange", "Layer", "NotSavedError", "Overruled", "Snapshot",
-    "Source", "Stream", "this_host",
+    "Source", "Stream", "Violation", "this_host",
 ]  # fmt: skip

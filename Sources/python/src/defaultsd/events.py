@@ -64,6 +64,21 @@ class Overruled:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """A value that breaks the manifest of its domain, or a condition that it makes hold.
+
+    `path` leads to a value inside the key's: names of dictionary entries, and indexes of arrays. The rules are `type`,
+    `choice`, `flags`, `minimum`, `maximum`, `minimum-length`, `maximum-length`, `format`, `required`, `excluded`,
+    `unknown` and `size`; later agents may have others. `limit` is what the rule demands, if it has such a value.
+    """
+
+    key: str
+    path: tuple[str | int, ...]
+    rule: str
+    limit: Any
+
+
+@dataclass(frozen=True)
 class Change:
     """A change set: all the changes that one edit, or one version of the file, has made to a domain."""
 
@@ -76,6 +91,8 @@ class Change:
     overruled: tuple[Overruled, ...]
     cursor: str
     """The position after the event, from which a stream resumes."""
+    violations: tuple[Violation, ...] = ()
+    """What the changes break in the domain's manifest. The values are in effect nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +169,13 @@ def parse(message: Mapping[str, Any]) -> Event | None:
         )
         for one in message.get("overruled", [])
     )
-    return Change(domain, changes, when, _source(message["source"]), message.get("origin", {}), overruled, cursor)
+    violations = tuple(
+        Violation(one["key"], tuple(one.get("path", ())), one["rule"], public(one.get("limit")))
+        for one in message.get("violations", [])
+    )
+    return Change(
+        domain, changes, when, _source(message["source"]), message.get("origin", {}), overruled, cursor, violations
+    )
 
 
 def _change(entries: Mapping[str, Any]) -> KeyChange:

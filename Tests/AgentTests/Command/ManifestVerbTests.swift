@@ -1,0 +1,259 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// Manifests in the command, with and without an agent.
+@Suite("Manifests and the command")
+struct ManifestVerbTests {
+    private static let manifest = """
+        { pfm_name = Size; pfm_type = integer; pfm_title = "Font size"; pfm_description = "Of text.";
+          pfm_default = <*I14>;
+          pfm_range_min = <*I6>; pfm_range_max = <*I72>; pfm_value_unit = points; },
+        { pfm_name = Theme; pfm_type = string; pfm_range_list = (light, dark); pfm_range_list_titles = (Light, Dark); },
+        { pfm_name = Style; pfm_type = integer; pfm_flags = <*BY>; pfm_range_list = (<*I1>, <*I2>, <*I4>);
+          pfm_range_list_titles = (bold, italic, wide); pfm_default = <*I1>; },
+        { pfm_name = Password; pfm_type = string; pfm_sensitive = <*BY>; },
+        { pfm_name = Frame; pfm_type = string; pfm_scope = machine; },
+        { pfm_name = LastCheck; pfm_type = date; pfm_scope = noise; pfm_hidden = <*BY>; },
+        { pfm_name = Proxy; pfm_type = dictionary; pfm_subkeys = (
+          { pfm_name = Host; pfm_type = string; pfm_require = always; },
+          { pfm_name = Token; pfm_type = string; pfm_sensitive = <*BY>; }); }
+        """
+    private static let unknown = "is not a key that the manifest describes."
+
+    private static func write(_ arguments: String..., fails errors: String, strictly: Bool = false) -> CommandCase {
+        CommandCase(
+            commands: [["write"] + (strictly ? ["--strict"] : []) + ["a.b"] + arguments], status: strictly ? 65 : 0,
+            errors: errors.isEmpty ? "" : "defaults: \(errors)\n")
+    }
+
+    static let checks: [CommandCase] = [
+        write("Size", "-int", "12", fails: ""),
+        write("Size", "-int", "99", fails: "\"Size\" must be at most 72."),
+        write("Size", "-int", "99", fails: "\"Size\" must be at most 72. Nothing was changed.", strictly: true),
+        write("Size", "12", fails: "\"Size\" must be a whole number."),
+        write("Theme", "-string", "pink", fails: "\"Theme\" must be one of \"light\", \"dark\"."),
+        write("Siez", "-int", "1", fails: "\"Siez\" \(unknown) Did you mean \"Size\"?"),
+        write(
+            "Siez", "-int", "1", fails: "\"Siez\" \(unknown) Did you mean \"Size\"? Nothing was changed.",
+            strictly: true),
+        write("Proxy", "-dict", "Host", "h", "Prt", "1", fails: "\"Proxy.Prt\" \(unknown)"),
+        write("Proxy", "-dict", "Token", "t", fails: "\"Proxy.Host\" is required."),
+        write(
+            "Proxy.Host", "h",
+            fails: "\"Proxy.Host\" \(unknown) It describes \"Host\" in the dictionary \"Proxy\": put --key-path before "
+                + "the domain.\n"
+                + "defaults: The domain a.b has no \"Proxy\", so a key named \"Proxy.Host\" was created. To set a "
+                + "value inside \"Proxy\", put --key-path before the domain."),
+        write("Proxy", "-dict", "Host", "h", "Tokne", "1", fails: "\"Proxy.Tokne\" \(unknown) Did you mean \"Token\"?"),
+        write("Style", "-int", "9", fails: "\"Style\" must be a sum of 1, 2, 4."),
+        // What was wrong inside a dictionary before isn't this edit's.
+        CommandCase(
+            files: ["p/a.b.plist": "{ Proxy = { Host = h; Old = 1; }; }"],
+            commands: [["write", "--strict", "--key-path", "a.b", "Proxy.Host", "i"], ["read", "a.b", "Proxy.Host"]],
+            output: "i\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Password = geheim; }"], commands: [["explain", "a.b", "Password"]],
+            output: "* you, any host  $P/a.b.plist  \"(sensitive)\"\n"),
+        // The whole domain is replaced.
+        write("{ Size = 1; }", fails: "\"Size\" must be a whole number."),
+        // Only what an edit changes is checked.
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I99>; Other = 1; }"],
+            commands: [["write", "--strict", "a.b", "Theme", "dark"], ["read", "a.b", "Theme"]], output: "dark\n"),
+        CommandCase(
+            commands: [
+                ["write", "--key-path", "a.b", "Proxy.Host", "h"],
+                ["write", "--strict", "a.b", "Proxy.Host", "-int", "1"],
+            ],
+            status: 65, errors: "defaults: \"Proxy.Host\" must be a string. Nothing was changed.\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I99>; Other = 1; }"],
+            commands: [["import", "--strict", "a.b", "-"]], input: "{ Size = <*I99>; Other = 1; Theme = dark; }"),
+        CommandCase(commands: [["write", "--strict", "$R/a.b.plist", "Size", "-int", "99"]]),
+        CommandCase(
+            commands: [["import", "--strict", "a.b", "-"]], input: "{ Size = <*I12>; Theme = pink; }", status: 65,
+            errors: "defaults: \"Theme\" must be one of \"light\", \"dark\". Nothing was changed.\n"),
+        CommandCase(
+            commands: [["import", "a.b", "-"]], input: "{ Size = <*I99>; Theme = dark; }",
+            errors: "defaults: \"Size\" must be at most 72.\n"),
+    ]
+
+    /// Settings beside a secret, a window's place, a time, and a key that isn't described.
+    private static let mixed = """
+        { Size = <*I20>; Password = geheim; Frame = x; LastCheck = 1; Other = 2; Proxy = { Host = h; Token = t; }; }
+        """
+
+    static let uses: [CommandCase] = [
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I20>; Password = geheim; }"], commands: [["describe", "a.b"]],
+            output: """
+                Size         integer, 6 to 72 points    20
+                Theme        string: "light", "dark"    \("")
+                Style        flags: bold, italic, wide  (1)
+                Password     string                     (sensitive)
+                Frame        string                     \("")
+                Proxy.Host   string                     \("")
+                Proxy.Token  string                     \("")
+
+                """),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Proxy = { Host = h; }; }"], commands: [["describe", "a.b", "Proxy.Host"]],
+            output: """
+                Proxy.Host
+
+                  type       string
+                  value      "h"
+                  is         required
+
+                """),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I99>; }"], commands: [["describe", "a.b", "Size"]],
+            output: """
+                Size  Font size
+
+                  Of text.
+
+                  type       integer, 6 to 72 points
+                  default    14
+                  value      99
+                  "Size" must be at most 72.
+
+                """),
+        .fails(
+            ["describe", "a.b", "Siez"], status: 1, "The manifest of a.b has no key \"Siez\". Did you mean \"Size\"?"),
+        CommandCase(
+            commands: [["describe", "--json", "a.b", "Theme"]],
+            output: """
+                {"choices":[{"title":"Light","value":"light"},{"title":"Dark","value":"dark"}],"key":"Theme",\
+                "rule":"string: \\"light\\", \\"dark\\"","scope":"roaming","type":"string"}
+
+                """),
+        CommandCase(
+            commands: [["explain", "a.b", "Size"]],
+            output: "  default  $H/share/defaultsd/manifests/a.b.plist  14\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I20>; Theme = dark; LastCheck = 1; Other = 2; }"],
+            commands: [["reset", "a.b"], ["read", "--json", "a.b"]],
+            output: "{\"LastCheck\":\"1\",\"Other\":\"2\"}\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I20>; Theme = dark; Other = 2; }"], commands: [["reset", "a.b"]],
+            output: "a.b Size  20 → 14\na.b Theme  \"dark\" → (none)\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I20>; Theme = dark; }"],
+            commands: [["reset", "a.b", "Theme", "--dry-run"], ["read", "a.b", "Theme"]],
+            output: "dark\n"),
+        .fails(
+            ["reset", "a.b", "Siez"], status: 1,
+            "The manifest of a.b has no key \"Siez\"; nothing is reset. Did you mean \"Size\"?"),
+        .fails(
+            ["reset", "c.d"], status: 1,
+            "c.d has no manifest. It would be in $H/share/defaultsd/manifests/c.d.plist or "
+                + "$T/share/defaultsd/manifests/c.d.plist."),
+        CommandCase(
+            files: ["p/a.b.plist": mixed], commands: [["export", "--settings-only", "a.b", "$R/out.plist"]],
+            errors:
+                "defaults: Left out, at least in part: \"Frame\", \"LastCheck\", \"Other\", \"Password\" and 1 "
+                + "more.\n"),
+        CommandCase(
+            files: ["p/a.b.plist": mixed],
+            commands: [
+                ["export", "--settings-only", "a.b", "$R/out.plist"], ["convert", "--to", "json", "$R/out.plist", "-"],
+            ],
+            output: "{\"Proxy\":{\"Host\":\"h\"},\"Size\":20}\n"),
+    ]
+
+    static let flags: [CommandCase] = [
+        .prints(["write", "a.b", "Style", "-flag", "bold", "wide"], ["read", "a.b", "Style"], output: "5"),
+        // The default counts until the key has a value.
+        .prints(["write", "a.b", "Style", "-flag-add", "italic"], ["read", "a.b", "Style"], output: "3"),
+        .prints(["write", "a.b", "Style", "-flag-remove", "bold"], ["read", "a.b", "Style"], output: "0"),
+        .prints(["write", "a.b", "Style", "-flag"], ["read", "a.b", "Style"], output: "0"),
+        .fails(
+            ["write", "a.b", "Style", "-flag", "bald"], status: 64,
+            "\"bald\" is not a flag of \"Style\"; leaving defaults unchanged. The flags are bold, italic, wide."),
+        .fails(
+            ["write", "a.b", "Size", "-flag", "bold"], status: 64,
+            "The manifest of a.b doesn't describe \"Size\" as flags; leaving defaults unchanged."),
+    ]
+
+    @Test(
+        "An edit is checked by the manifest, and the manifest is used, with and without an agent",
+        arguments: checks + uses + flags)
+    func same(_ row: CommandCase) throws {
+        try row.check { place in
+            try place.describe("a.b", with: Self.manifest, in: "\(place.root)/home/share/defaultsd/manifests")
+        }
+    }
+
+    @Test("Schemas of KConfig and GSettings become manifests, also if another file can't be read")
+    func importing() throws {
+        try AgentProcess.withAgent { agent in
+            let place = agent.place
+            let files = [
+                "bad.gschema.xml": "<!DOCTYPE a [<!ENTITY b \"c\">]><schemalist/>",
+                "editor.kcfg": """
+                <kcfg><kcfgfile name="editorrc"/><group name="View">
+                  <entry name="Format" type="Enum"><choices><choice name="Plain"/><choice name="Rich"/></choices>
+                    <default>TextFormat::Rich</default></entry>
+                  <entry name="Width" type="Int"><min>1</min><max>99</max><default>80</default></entry>
+                </group></kcfg>
+                """,
+                "org.example.gs.gschema.xml": """
+                <schemalist><enum id="org.example.mode"><value nick="a" value="0"/><value nick="b" value="1"/></enum>
+                  <schema id="org.example.gs" path="/x/">
+                    <key name="size" type="i"><range min="1" max="9"/><default>3</default></key>
+                    <key name="mode" enum="org.example.mode"><default>'b'</default></key>
+                    <key name="pair" type="(is)"><default>(1, 'x')</default></key>
+                  </schema></schemalist>
+                """,
+            ]
+            for (name, text) in files { try RawFile.write(text, to: "\(place.root)/\(name)") }
+            func defaults(_ arguments: [String]) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+            }
+            let paths = files.keys.sorted().map { "\(place.root)/\($0)" }
+            let imported = try defaults(["manifest", "import"] + paths)
+            #expect(imported.status == 65 && imported.errors.contains("bad.gschema.xml: "), "\(imported)")
+            let editor = try defaults(["describe", "editorrc"])
+            #expect(
+                editor.output == """
+                    View.Format  string: "Plain", "Rich"  ("Rich")
+                    View.Width   integer, 1 to 99         (80)
+
+                    """, "\(editor)")
+            #expect(
+                try defaults(["describe", "org.example.gs"]).output == """
+                    size  integer, 1 to 9    (3)
+                    mode  string: "a", "b"   ("b")
+                    pair  array, 2 elements  ([1,"x"])
+
+                    """)
+            let names = ["editorrc", "org.example.gs"].map { "\(place.manifests)/\($0).plist" }
+            let check = try defaults(["manifest", "check", "--quiet"] + names)
+            #expect(check.output == "" && check.status == 0, "\(check)")
+        }
+    }
+
+    @Test("Without a manifest, nothing is checked, even with --strict")
+    func noManifest() throws {
+        try CommandCase(commands: [["write", "--strict", "a.b", "Size", "-string", "x"]]).check()
+    }
+
+    @Test("A profile is refused as a whole if a value in it breaks a manifest")
+    func profiles() throws {
+        try AgentProcess.withAgent(prepare: { try $0.describe("c.d", with: Self.manifest) }) { agent in
+            let profile = "\(agent.place.root)/p.plist"
+            let entries = "{ Domain = \"a.b\"; Set = { k = 1; }; }, { Domain = \"c.d\"; Set = { Size = <*I99>; }; }"
+            try RawFile.write("{ Domains = (\(entries)); }", to: profile)
+            let outcome = try agent.defaults("apply", "--strict", profile)
+            #expect(outcome.status == 65)
+            #expect(outcome.errors.contains("\"Size\" must be at most 72. Nothing was changed."), "\(outcome.errors)")
+            #expect(try agent.defaults("read", "a.b").status == 1)
+        }
+    }
+}
