@@ -23,6 +23,7 @@ let linux = TargetDependencyCondition.when(platforms: [.linux])
 
 let programs = TargetDependencyCondition.when(traits: ["Programs"])
 let viewer = TargetDependencyCondition.when(traits: ["Viewer"])
+let fleet = TargetDependencyCondition.when(traits: ["Fleet"])
 
 let package = Package(
     name: "defaultsd",
@@ -38,6 +39,8 @@ let package = Package(
         .executable(name: "defaults", targets: ["defaults"]),
         .executable(name: "defaults-portal", targets: ["defaults-portal"]),
         .executable(name: "defaults-viewer", targets: ["defaults-viewer"]),
+        .executable(name: "defaults-fleet", targets: ["defaults-fleet"]),
+        .plugin(name: "MakeDefaultsKeys", targets: ["MakeDefaultsKeys"]),
     ],
     // A dependency is fetched only if a trait that uses it is enabled, so an app that depends on this package with
     // `traits: []` fetches nothing else.
@@ -48,6 +51,7 @@ let package = Package(
             name: "RawInotify", description: "Uses the kernel's inotify interface instead of libinotifytools."),
         .trait(name: "Portal", description: "Builds the program defaults-portal, with libsystemd."),
         .trait(name: "Viewer", description: "Builds the program defaults-viewer."),
+        .trait(name: "Fleet", description: "Builds the program defaults-fleet, with swift-crypto."),
         .trait(
             name: "OverFoundation",
             description: "Makes DefaultsKit a layer over Foundation's class, as it is on Apple's systems."),
@@ -57,6 +61,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // None of its own traits are needed.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -71,12 +76,6 @@ let package = Package(
         .target(name: "CProcCheck"),
         .target(name: "Linux", dependencies: ["CFork", "CLinux"], swiftSettings: settings),
         .target(name: "PropertyList", swiftSettings: settings),
-
-        // Layer 1: watching a directory, and the engine.
-        .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
-        .target(
-            name: "DefaultsCore", dependencies: ["CFork", "CLinux", "Linux", "Manifests", "PropertyList"],
-            swiftSettings: settings),
         // Descriptions of preferences, and checks of values.
         .target(name: "Manifests", dependencies: ["PropertyList"], swiftSettings: settings),
 
@@ -86,6 +85,12 @@ let package = Package(
         .plugin(
             name: "MakeDefaultsKeys", capability: .buildTool(), dependencies: ["make-defaults-keys"],
             path: "Sources/MakeDefaultsKeys"),
+
+        // Layer 1: watching a directory, and the engine.
+        .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
+        .target(
+            name: "DefaultsCore", dependencies: ["CFork", "CLinux", "Linux", "Manifests", "PropertyList"],
+            swiftSettings: settings),
 
         // Layer 2: the one client of the agent, with the store that a process uses where no agent runs.
         .target(
@@ -168,6 +173,19 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The edits of a fleet of machines, and the connector; without its trait, it only says so.
+        .target(name: "Fleet", dependencies: ["DefaultsCore", "Linux", "PropertyList"], swiftSettings: settings),
+        .executableTarget(
+            name: "defaults-fleet",
+            dependencies: [
+                "DefaultsClient", "DefaultsCommand", "DefaultsCore", "DirectoryWatcher", "Fleet", "Linux", "Manifests",
+                "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+                .product(name: "Crypto", package: "swift-crypto", condition: fleet),
+            ],
+            swiftSettings: settings
+        ),
+
         // Measurements that take too long or need too quiet a machine for the tests, and the peers to compare with.
         // The benchmark runs the agent and the command, so they are built with it.
         .target(name: "CPeers", path: "Tests/CPeers"),
@@ -207,6 +225,10 @@ let package = Package(
         .executableTarget(
             name: "ReadmeExample", dependencies: ["DefaultsKit"], path: "Tests/ReadmeExample",
             swiftSettings: settings),
+        // An app with keys that the build plugin makes from its manifest.
+        .executableTarget(
+            name: "DescribedApp", dependencies: ["DefaultsKit"], path: "Tests/DescribedApp", swiftSettings: settings,
+            plugins: ["MakeDefaultsKeys"]),
         .executableTarget(
             name: "LiveWriter", dependencies: ["DefaultsKit"], path: "Tests/LiveWriter", swiftSettings: settings),
         .target(name: "CForks", path: "Tests/CForks"),
@@ -225,13 +247,12 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux", "Linux"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "ProgramSupport",
-        // An app with keys that the build plugin makes from its manifest.
-        .executableTarget(
-            name: "DescribedApp", dependencies: ["DefaultsKit"], path: "Tests/DescribedApp", swiftSettings: settings,
-            plugins: ["MakeDefaultsKeys"]),
             dependencies: ["DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "TestSupport"],
             path: "Tests/ProgramSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "ManifestsTests", dependencies: ["Manifests", "PropertyList"], swiftSettings: settings),
+        .testTarget(
+            name: "FleetTests", dependencies: ["DefaultsCore", "Fleet", "PropertyList"], swiftSettings: settings),
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
         .testTarget(

@@ -40,7 +40,7 @@ start_sockets() {
 # Stops the units of all users who are logged in, unless theirs aren't the ones in the given directory.
 stop_units() {
     for user in $(managed_users); do
-        for unit in defaults-portal.service defaultsd.socket defaultsd.service; do
+        for unit in defaults-fleet.service defaults-portal.service defaultsd.socket defaultsd.service; do
             path=$(as_user "$user" systemctl --user show --property=FragmentPath --value "$unit" || true)
             if [ "$path" -ef "$1/$unit" ]; then as_user "$user" systemctl --user stop "$unit" || true; fi
         done
@@ -96,14 +96,18 @@ end_agents() {
 # Restarts the settings portals and the connectors of all users who are logged in, as the installed version.
 restart_services() {
     for user in $(managed_users); do
-        as_user "$user" systemctl --user try-restart defaults-portal.service 2>/dev/null || true
+        for unit in defaults-portal.service defaults-fleet.service; do
+            as_user "$user" systemctl --user try-restart "$unit" 2>/dev/null || true
+        done
     done
 }
 
 # Ends all settings portals, which D-Bus has started without systemd, and all connectors.
 end_services() {
     (
-        program=${program%/bin/*}/libexec/defaults-portal
-        for pid in $(agents); do kill "$pid" 2>/dev/null || true; done
+        directory=${program%/bin/*}/libexec
+        for program in "$directory/defaults-portal" "$directory/defaults-fleet"; do
+            for pid in $(agents); do kill "$pid" 2>/dev/null || true; done
+        done
     )
 }

@@ -28,7 +28,7 @@ struct Defaults: ParsableCommand {
                 subcommands: [Import.self, Export.self, Convert.self, Diff.self, ManifestVerb.self]),
             CommandGroup(
                 name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
-            CommandGroup(name: "Follow", subcommands: [Tail.self, View.self]),
+            CommandGroup(name: "Follow", subcommands: [Tail.self, View.self, Fleet.self]),
             CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self, Socket.self, Bridge.self]),
         ]
     )

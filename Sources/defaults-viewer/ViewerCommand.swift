@@ -19,6 +19,11 @@ struct ViewerCommand {
         let location = text("host").map { ["-host", $0] } ?? []
         switch text("verb") {
         case "doctor": (arguments, changesSomething) = (["doctor", "--json"], false)
+        case "fleet": (arguments, changesSomething) = (["fleet", "status", "--json"], false)
+        case "describe":
+            guard let domain = text("domain") else { return nil }
+            let operands = domain.isEmpty ? [] : ["--", domain] + [text("key")].compactMap(\.self)
+            (arguments, changesSomething) = (location + ["describe", "--json"] + operands, false)
         case "explain":
             guard let domain = text("domain"), let key = text("key") else { return nil }
             (arguments, changesSomething) = (location + ["explain", "--json", "--", domain, key], false)

@@ -61,6 +61,8 @@ enum OptionTable {
             options: ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--exec", "--color"]),
         Verb(names: ["view"], domains: .one,
             flags: ["--read-only", "--print-url"], options: []),
+        Verb(names: ["fleet"], domains: .none, isPassthrough: true,
+            flags: [], options: []),
         Verb(names: ["status"], domains: .none,
             flags: ["--json"], options: []),
         Verb(names: ["doctor"], domains: .none,

@@ -35,11 +35,7 @@ struct View: ParsableCommand {
             arguments.append("--domain=\(found.name)")
             if let host = found.host.identifier { arguments.append("--host=\(host)") }
         }
-        if let directory = location.directory { setenv("DEFAULTS_DIRECTORY", directory, 1) }
-        if let socket = location.socket { setenv("DEFAULTSD_SOCKET", socket, 1) }
-        var words = arguments.map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
-        execv(program, &words)
-        throw Failure("\(program) can't be started: \(SystemCall.message(errno)).", .unavailable)
+        try SiblingProgram.become(
+            "defaults-viewer", with: arguments, directory: location.directory, socket: location.socket)
     }
 }

@@ -77,4 +77,13 @@ package struct LogLocation: Hashable, Sendable {
     /// - Returns: The lock; `nil` if another agent has it.
     /// - Throws: The failure of the system call.
     package func lock() throws(SystemCall.Failure) -> LockFile? { try LockFile.attempt(at: "\(log).lock") }
+
+    /// Whether a process has that right.
+    package var isLocked: Bool { LockFile.isLocked(at: "\(log).lock") }
+
+    /// Returns the path of the directory where the connector to a fleet keeps its state, which is always the one that
+    /// survives a reboot; `nil` if the user has no home directory.
+    package static func fleetDirectory(for directory: PreferencesDirectory, environment: Environment) -> String? {
+        stateHome(environment).map { "\($0)/defaultsd/\(directory.resolvedPathHash).fleet" }
+    }
 }

@@ -14,12 +14,15 @@ export function health() {
     let records = [];
     let timer = null;
     let problem = "";
-    const status = h("div", {});
-    const findings = h("div", {});
-    const plots = h("div", {});
-    const view = h("section", { class: "page", "aria-label": "Health" }, h("h2", {}, "Agent"), status,
-        h("h2", {}, "Findings"), h("p", { class: "buttons" }, button("Examine again", examine)), findings,
-        h("h2", {}, "Changes in the last hour"), plots);
+    // The announcement of the agent that was asked last.
+    let agent;
+    const status = h("div");
+    const findings = h("div");
+    const fleet = h("div");
+    const plots = h("div");
+    const view = h("section.page", { "aria-label": "Health" }, h("h2", "Agent"), status,
+        h("h2", "Findings"), h("p.buttons", button("Check again", examine)), findings, fleet,
+        h("h2", "Changes in the last hour"), plots);
 
     // Shows what a function finds, or why it can't.
     async function fill(place, find) {
@@ -47,14 +50,26 @@ export function health() {
         fill(findings, async () => {
             const { output, errors } = await run({ verb: "doctor" });
             if (!output) throw new Error(errors);
-            const all = JSON.parse(output).findings;
-            findings.replaceChildren(all.length
-                ? h("ul", { class: "findings" }, all.map((finding) => h("li", { class: finding.severity },
-                h("strong", {}, finding.severity), " ", finding.message, " ",
-                    h("span", { class: "remedy" }, finding.remedy)))) : h("p", {}, "Nothing needs attention."));
-        } catch (error) {
-            findings.replaceChildren(h("p", { class: "problem" }, error.message));
-        }
+            const all = JSON.parse(output).findings.map(({ severity, message, remedy }) => h("li",
+                h(`strong.${severity}`, severity), ` ${message} `, h("span.remedy", remedy)));
+            return [all.length ? h("ul.findings", all) : h("p", "Nothing needs attention.")];
+        });
+    }
+
+    // Shows the machines of the fleet, and what is held back; nothing if this machine is in none.
+    async function readFleet() {
+        const { status: code, output } = await run({ verb: "fleet" }).catch(() => ({}));
+        if (code !== 0) return fleet.replaceChildren();
+        const { name, folder, travelling, waiting, machines, held } = JSON.parse(output);
+        const rows = { "This machine": name, Folder: folder, "Keys that travel": travelling,
+            "Values to be set": waiting };
+        fleet.replaceChildren(h("h2", "Fleet"),
+            h("dl", Object.entries(rows).flatMap(([title, value]) => [h("dt", title), h("dd", value)])),
+            table(["Machine", "Newest edit", "Files not read yet"], machines.map((machine) => [
+                machine.name ?? machine.machine, machine.newest ? time(machine.newest * 1e9) : "none",
+                machine.unread]), "Other machines"),
+            ...(held.length ? [table(["Domain", "Key", "Reason"],
+                held.map(({ domain, key, reason }) => [domain, key, reason]), "Held back")] : []));
     }
 
     async function readRecords() {
@@ -96,14 +111,23 @@ export function health() {
             h("meter", { min: 0, max, value, "aria-label": `${name}: share` }), ` ${value.toLocaleString()}`)]), title);
     }
 
+    function show() {
+        agent = store.info.agent;
+        readStatus();
+        examine();
+        readFleet();
+        readRecords();
+    }
+
+    setInterval(() => { if (view.isConnected && !document.hidden) { readStatus(); readFleet(); } }, 10000);
     return {
         view, show,
         update(update) {
             if (!view.isConnected) return;
+            if (agent !== store.info.agent) show();
             records.push(...update.events.filter((event) => event.time));
             if (records.length > limit) records.splice(0, records.length - limit);
             timer ??= setTimeout(() => { timer = null; if (view.isConnected) draw(); }, 1000);
         },
     };
 }
-            if (agent !== store.info.agent) show();

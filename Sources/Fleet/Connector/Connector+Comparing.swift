@@ -1,0 +1,146 @@
+import DefaultsCore
+import PropertyList
+
+/// The search for changes that no record names.
+extension Connector {
+    /// The meaning of values that the fleet doesn't have from this machine.
+    enum Meaning {
+        /// They were edited.
+        case edits
+        /// Somebody has added their keys on this machine.
+        case addition
+        /// The machine had them before it joined.
+        case beginning
+        /// Somebody has added their keys on another machine, or a manifest no longer holds them back.
+        case release
+    }
+
+    /// Finds the changes that records didn't name, once all records have been passed on: the values are those of now.
+    func compareUnknown() throws(DefaultsError) {
+        if hasGap { try compareAll() }
+        let list = TravelRules.list.description
+        if unknown[list] != nil {
+            let values = try values(of: list)
+            let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
+            try readList(
+                after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false)
+        }
+        for (domain, time) in unknown.sorted(by: { $0.key < $1.key }) where rules.includes(domain) {
+            try compare(domain, as: .edits, at: time)
+        }
+        unknown = [:]
+    }
+
+    /// Compares everything that travels with what the fleet has, after changes were missed.
+    private func compareAll() throws(DefaultsError) {
+        (hasGap, unknown) = (false, [:])
+        let here = Set(try agent.domains().map(\.description))
+        func isGone(_ domain: String) -> Bool {
+            !here.contains(domain) && state.known.keys.contains { $0.domain == domain }
+        }
+        if !isGone(TravelRules.list.description) {
+            state.list = try values(of: TravelRules.list.description)
+            rules = TravelRules(state.list)
+        }
+        for domain in here.union(state.replica.newest.keys.map(\.domain)).sorted() where rules.includes(domain) {
+            guard !isGone(domain) else {
+                // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
+                state.replica.forget(domain)
+                state.known = state.known.filter { $0.key.domain != domain }
+                (state.received, state.readsOwnFiles) = ([:], true)
+                isChanged = true
+                continue
+            }
+            let time = agent.fileTime(of: try DomainName(domain)).map { min($0, agent.now) } ?? agent.now
+            try compare(domain, as: .edits, at: time.milliseconds)
+        }
+    }
+
+    /// Finds what the fleet doesn't have of a domain.
+    func compare(
+        _ domain: String, as meaning: Meaning, at milliseconds: UInt64,
+        where isWanted: (FleetKey) -> Bool = { _ in true }
+    ) throws(DefaultsError) {
+        // Until the machine has joined, nobody knows which values are new.
+        let meaning = state.hasJoined || meaning == .addition ? meaning : .beginning
+        let snapshot = try agent.snapshot(of: try DomainName(domain))
+        // Its last good values may be missing; when it is repaired, records come.
+        if snapshot.damage != nil { return }
+        let values = snapshot.values
+        // Records that follow may have changed it since.
+        let isCurrent = (position ?? state.cursor).map { snapshot.cursor.revision <= $0.revision } ?? true
+        let fleetKeys = state.replica.newest.keys.filter { $0.domain == domain }
+        var edits: [FleetKey: PropertyListValue?] = [:]
+        var beginnings: [FleetKey: PropertyListValue] = [:]
+        var known: [FleetKey: PropertyListValue?] = [:]
+        for key in Set(values.keys.map { FleetKey(domain, $0) }).union(fleetKeys)
+        where isWanted(key) && reason(against: key) == nil {
+            let value = values[key.key]
+            let hasChanged = state.hasChanged(key, to: value)
+            let pending = state.replica.unconfirmed[key]
+            switch meaning {
+            case .addition:
+                if value != nil || hasChanged {
+                    edits[key] = .some(value)
+                } else if pending == nil {
+                    known[key] = .some(nil)
+                }
+            case .edits:
+                // What has been received may be set already.
+                if hasChanged, pending == nil || pending?.value != value, state.delayed[key] == nil {
+                    edits[key] = .some(value)
+                }
+            case .beginning, .release:
+                if pending != nil {
+                    // It will be replaced, unless it changes before.
+                    if isCurrent { state.know(key, as: value) }
+                } else if state.replica.newest[key] == nil {
+                    beginnings[key] = value
+                } else if state.delayed[key] == nil {
+                    if hasChanged {
+                        edits[key] = .some(value)
+                    } else if meaning == .release {
+                        known[key] = .some(value)
+                    }
+                }
+            }
+        }
+        record(edits, at: milliseconds, knowingAll: meaning == .addition)
+        begin(with: beginnings)
+        // Snapshots don't have what didn't travel.
+        if !known.isEmpty { unsent.append(state.replica.repeated(known)) }
+    }
+
+    func begin(with values: [FleetKey: PropertyListValue]) {
+        if values.isEmpty { return }
+        unsent.append(state.replica.begin(with: values))
+        for (key, value) in values { state.know(key, as: value) }
+        isChanged = true
+    }
+
+    /// Sends the values that the fleet doesn't have, which lose to every edit.
+    func sendBeginnings() throws(DefaultsError) {
+        for domain in try domains() { try compare(domain, as: .beginning, at: 0) }
+    }
+
+    /// Sends what the manifests held back until now.
+    package func scopesHaveChanged(from former: (FleetKey) -> TravelRules.Scope) throws {
+        for domain in try domains() {
+            try compare(domain, as: .release, at: 0) { rules.reason(against: $0, scope: former($0)) != nil }
+        }
+        try save()
+    }
+
+    /// Sends the values that no other machine has, when the machine has joined.
+    func begin() throws {
+        try sendBeginnings()
+        // Even an empty set says that it has joined.
+        unsent.append(state.replica.begin(with: [:]))
+        try save()
+    }
+
+    /// Returns the rule that holds a key back on this machine, except for how often it changes.
+    package func reason(against key: FleetKey) -> TravelRules.Reason? {
+        rules.reason(against: key, scope: scope(key))
+    }
+}

@@ -1,0 +1,103 @@
+import DefaultsCore
+package import PropertyList
+
+/// The first meeting of a machine's values with those of the fleet.
+extension Connector {
+    /// A difference between the values of a machine that joins and those of the fleet.
+    package struct Disagreement: Hashable, Sendable {
+        package var key: FleetKey
+        /// The machine's value; `nil` if it has none.
+        package var own: PropertyListValue?
+        /// The fleet's; `nil` if it has removed the key.
+        package var fleet: PropertyListValue?
+    }
+
+    /// The values that stay where both the machine and the fleet have one.
+    package enum Preference: String, CaseIterable {
+        case fleet, mine
+    }
+
+    /// Forgets a list that the machine has from another fleet, before it meets this one.
+    package func forgetFormerFleet() throws {
+        // An interrupted join goes on.
+        guard state.received.isEmpty, state.last == 0 else { return }
+        try forgetList()
+        try follow(to: agent.barrier(of: nil))
+        (state.list, rules, unsent) = ([:], TravelRules([:]), [])
+        state.replica = FleetReplica(machine)
+    }
+
+    /// Removes the list of what travels, and that of the machines, from this machine.
+    package func forgetList() throws {
+        for name in [TravelRules.list, TravelRules.machines] {
+            let values = try agent.snapshot(of: name).values
+            if values.isEmpty { continue }
+            _ = try agent.set(values.mapValues { _ in nil }, of: name, expecting: nil, purpose: nil)
+        }
+    }
+
+    /// Reads all that has arrived from other machines.
+    ///
+    /// - Returns: Where the machine's values differ from it, in order, except for the list of what travels.
+    package func meet() throws -> [Disagreement] {
+        try receive()
+        // The list of what travels comes with it.
+        for (key, application) in state.replica.unconfirmed where key.domain == TravelRules.list.description {
+            state.list[key.key] = application.value
+        }
+        rules = TravelRules(state.list)
+        var differences: [Disagreement] = []
+        for (domain, keys) in Dictionary(grouping: state.replica.unconfirmed.keys, by: \.domain)
+        where !TravelRules.isOwn(domain) {
+            let own = try values(of: domain)
+            for key in keys where reason(against: key) == nil {
+                let fleet = state.replica.unconfirmed[key]?.value
+                if own[key.key] != fleet { differences.append(Disagreement(key: key, own: own[key.key], fleet: fleet)) }
+            }
+        }
+        return differences.sorted { $0.key < $1.key }
+    }
+
+    /// Returns the machines of which not all has arrived that another machine had when it let this one join.
+    package func missing(of numbers: [MachineID: UInt64]) -> [MachineID] {
+        numbers.filter { $0 != machine && $1 > 0 && state.received[$0]?.contains(1...$1) != true }.keys.sorted()
+    }
+
+    /// Sets the fleet's values here, and sends those that the fleet doesn't have.
+    ///
+    /// - Parameters:
+    ///   - differences: Where values differ.
+    ///   - preference: The values that stay where both have one.
+    /// - Throws: If the agent, the files or the state can't be used.
+    package func join(_ differences: [Disagreement], preferring preference: Preference) throws {
+        if preference == .mine {
+            let own = differences.filter { $0.own != nil }
+            // Whoever prefers them has seen the others.
+            record(
+                Dictionary(uniqueKeysWithValues: own.map { ($0.key, $0.own) }), at: agent.now.milliseconds,
+                knowingAll: true)
+        }
+        isChanged = true
+        try save()
+        while try step(reading: false) {}
+        try begin()
+    }
+
+    /// Sets this machine's entry in the list of machines, unless it is that already.
+    package func announce(_ entry: PropertyListValue) throws {
+        if try values(of: TravelRules.machines.description)[machine.text] == entry { return }
+        let cursor = try agent.set([machine.text: entry], of: TravelRules.machines, expecting: nil, purpose: nil)
+        try follow(to: cursor)
+        try save()
+    }
+
+    /// Sends everything that has happened until now, what is delayed, too.
+    package func finish() throws {
+        // Changes to files that the agent hasn't read yet, too.
+        for domain in try domains() { try follow(to: agent.barrier(of: try DomainName(domain))) }
+        try follow(to: agent.barrier(of: nil))
+        try sendDelayed { _ in true }
+        while try step(reading: true) {}
+        try save()
+    }
+}

@@ -1,0 +1,228 @@
+import DefaultsCore
+package import PropertyList
+
+/// The knowledge that must outlive a crash: the replica, and how far it has come with the log and the files.
+package struct ConnectorState: Sendable {
+    package var replica: FleetReplica
+    /// Whether the machine has sent the values that it had when it joined.
+    package var hasJoined = false
+    /// The list of what travels, as of the cursor.
+    var list: DomainValues = [:]
+    /// The position in the agent's log up to which records have been passed on; `nil` before the first.
+    var cursor: Cursor?
+    /// The number of the machine's last own set.
+    var last: UInt64 = 0
+    /// The number of the last set in the machine's newest snapshot.
+    var snapshot: UInt64 = 0
+    /// Whether a snapshot is due before there are many sets.
+    var needsSnapshot = false
+    /// Whether this machine's own files must be received, too, since values were lost.
+    var readsOwnFiles = false
+    /// The sets of other machines that have been received.
+    package var received: [MachineID: NumberRanges] = [:]
+    /// The newest time in the sets of each other machine, in milliseconds since 1970, and when that was received.
+    package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
+    /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
+    var known: [FleetKey: ContentHash] = [:]
+    /// The changes of keys on one day.
+    package var counts = DailyCounts()
+    /// The times of the last edits of keys that have changed too often today, which are sent tomorrow.
+    var delayed: [FleetKey: UInt64] = [:]
+    /// The latest edits on this machine that lost against ones of other machines, of which they didn't know.
+    package var overruled: [OverruledEdit] = []
+
+    /// An edit that lost.
+    package struct OverruledEdit: Sendable {
+        package var key: FleetKey
+        package var winner: Stamp
+        /// The time when that was received, in milliseconds since 1970.
+        package var milliseconds: UInt64
+    }
+
+    static let maximumOverruled = 100
+
+    package init(_ replica: FleetReplica) { self.replica = replica }
+
+    /// The numbers of the sets that this machine has without a gap, for one that joins.
+    package var numbers: [MachineID: UInt64] {
+        var numbers = received.compactMapValues { numbers in
+            numbers.ranges.first.flatMap { $0.lowerBound == 1 ? $0.upperBound : nil }
+        }
+        numbers[replica.machine] = last
+        return numbers
+    }
+
+    /// Records a key's value, as of the cursor.
+    mutating func know(_ key: FleetKey, as value: PropertyListValue?) {
+        known[key] = value.map { Self.hash($0) }
+    }
+
+    /// Returns whether a key's value differs from the last one that the fleet has from this machine.
+    func hasChanged(_ key: FleetKey, to value: PropertyListValue?) -> Bool {
+        known[key] != value.map { Self.hash($0) }
+    }
+
+    /// A value that can't be written has no hash that another value has.
+    private static func hash(_ value: PropertyListValue) -> ContentHash {
+        ContentHash((try? PropertyListValue.array([value]).write(as: .binary)) ?? Array("\(value)".utf8))
+    }
+}
+
+/// The numbers of the changes of keys on one day.
+package struct DailyCounts: Sendable {
+    /// The number of the day since 1970, in UTC.
+    private(set) var day: UInt64 = 0
+    private(set) var counts: [FleetKey: Int] = [:]
+
+    /// Begins a new day if there is one; returns whether there is.
+    mutating func begin(_ milliseconds: UInt64) -> Bool {
+        let today = milliseconds / 86_400_000
+        if today == day { return false }
+        (day, counts) = (today, [:])
+        return true
+    }
+
+    mutating func add(_ key: FleetKey) { counts[key, default: 0] += 1 }
+
+    package subscript(key: FleetKey) -> Int { counts[key] ?? 0 }
+
+    init() {}
+
+    init(day: UInt64, _ counts: [FleetKey: Int]) { (self.day, self.counts) = (day, counts) }
+}
+
+/// Numbers, as ascending ranges that don't touch.
+package struct NumberRanges: Hashable, Sendable {
+    package private(set) var ranges: [ClosedRange<UInt64>] = []
+
+    /// The first number that is missing although later ones are there; `nil` if there is none.
+    var firstGap: UInt64? {
+        guard let first = ranges.first else { return nil }
+        return first.lowerBound > 1 ? 1 : ranges.count > 1 ? first.upperBound + 1 : nil
+    }
+
+    package func contains(_ numbers: ClosedRange<UInt64>) -> Bool {
+        ranges.contains { $0.lowerBound <= numbers.lowerBound && numbers.upperBound <= $0.upperBound }
+    }
+
+    mutating func insert(_ numbers: ClosedRange<UInt64>) {
+        var merged = numbers
+        var others: [ClosedRange<UInt64>] = []
+        for range in ranges {
+            // Ranges that touch become one; an end at the maximum touches nothing above it.
+            let isBelow = range.upperBound < .max && range.upperBound + 1 < merged.lowerBound
+            let isAbove = merged.upperBound < .max && merged.upperBound + 1 < range.lowerBound
+            if isBelow || isAbove {
+                others.append(range)
+            } else {
+                merged = min(range.lowerBound, merged.lowerBound)...max(range.upperBound, merged.upperBound)
+            }
+        }
+        ranges = (others + [merged]).sorted { $0.lowerBound < $1.lowerBound }
+    }
+}
+
+// MARK: Property lists
+
+extension ConnectorState {
+    package var propertyList: PropertyListValue {
+        func number(_ value: UInt64) -> PropertyListValue { .integer(Int64(clamping: value)) }
+        func byDomain(_ entries: [FleetKey: PropertyListValue]) -> PropertyListValue {
+            var domains: [String: [String: PropertyListValue]] = [:]
+            for (key, value) in entries { domains[key.domain, default: [:]][key.key] = value }
+            return .dictionary(domains.mapValues { .dictionary($0) })
+        }
+        var entries: [String: PropertyListValue] = [
+            "replica": replica.propertyList, "joined": .boolean(hasJoined), "last": number(last),
+            "snapshot": number(snapshot), "list": .dictionary(list), "delayed": byDomain(delayed.mapValues(number)),
+            "received": .dictionary(
+                Dictionary(
+                    uniqueKeysWithValues: received.map { machine, numbers in
+                        let times = times[machine] ?? (0, 0)
+                        return (
+                            machine.text,
+                            [
+                                "sets": .array(
+                                    numbers.ranges.flatMap { [number($0.lowerBound), number($0.upperBound)] }),
+                                "newest": number(times.newest), "received": number(times.received),
+                            ]
+                        )
+                    })),
+            "known": byDomain(known.mapValues { .integer(Int64(bitPattern: $0.value)) }),
+            "day": number(counts.day), "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
+            "overruled": .array(
+                overruled.map { edit in
+                    [
+                        .string(edit.key.domain), .string(edit.key.key), edit.winner.propertyList,
+                        number(edit.milliseconds),
+                    ]
+                }),
+        ]
+        entries["cursor"] = cursor.map { .string($0.description) }
+        if needsSnapshot { entries["needsSnapshot"] = true }
+        if readsOwnFiles { entries["readsOwnFiles"] = true }
+        return .dictionary(entries)
+    }
+
+    /// Reads a state; `nil` if it isn't one.
+    package init?(_ value: PropertyListValue) {
+        guard case .dictionary(let entries) = value, let replica = entries["replica"].flatMap({ FleetReplica($0) }),
+            case .boolean(let hasJoined)? = entries["joined"], let last = UInt64(number: entries["last"]),
+            let snapshot = UInt64(number: entries["snapshot"]), case .dictionary(let received)? = entries["received"],
+            let known = Self.byDomain(entries["known"]), let day = UInt64(number: entries["day"]),
+            let counts = Self.byDomain(entries["counts"]), case .array(let overruled)? = entries["overruled"],
+            case .dictionary(let list)? = entries["list"], let delayed = Self.byDomain(entries["delayed"])
+        else { return nil }
+        self.init(replica)
+        (self.hasJoined, self.last, self.snapshot, self.list) = (hasJoined, last, snapshot, list)
+        self.delayed = delayed.mapValues { UInt64(max(0, $0)) }
+        needsSnapshot = entries["needsSnapshot"] == true
+        readsOwnFiles = entries["readsOwnFiles"] == true
+        if case .string(let text)? = entries["cursor"] {
+            guard let cursor = try? Cursor(text) else { return nil }
+            self.cursor = cursor
+        }
+        for (text, value) in received {
+            guard let machine = MachineID(text), case .dictionary(let entries) = value,
+                case .array(let sets)? = entries["sets"], sets.count.isMultiple(of: 2),
+                let newest = UInt64(number: entries["newest"]), let time = UInt64(number: entries["received"])
+            else { return nil }
+            var numbers = NumberRanges()
+            for index in stride(from: 0, to: sets.count, by: 2) {
+                guard let first = UInt64(number: sets[index]), let last = UInt64(number: sets[index + 1]), first <= last
+                else { return nil }
+                numbers.insert(first...last)
+            }
+            self.received[machine] = numbers
+            times[machine] = (newest, time)
+        }
+        self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
+        self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
+        for edit in overruled {
+            guard case .array(let parts) = edit, parts.count == 4, case .string(let domain) = parts[0],
+                case .string(let key) = parts[1], let winner = Stamp(parts[2]), let time = UInt64(number: parts[3])
+            else { return nil }
+            self.overruled.append(OverruledEdit(key: FleetKey(domain, key), winner: winner, milliseconds: time))
+        }
+    }
+
+    private static func byDomain(_ value: PropertyListValue?) -> [FleetKey: Int64]? {
+        guard case .dictionary(let domains)? = value else { return nil }
+        var entries: [FleetKey: Int64] = [:]
+        for (domain, keys) in domains {
+            guard case .dictionary(let keys) = keys else { return nil }
+            for (key, value) in keys {
+                guard case .integer(let number) = value else { return nil }
+                entries[FleetKey(domain, key)] = number
+            }
+        }
+        return entries
+    }
+}
+
+extension UInt64 {
+    fileprivate init?(number value: PropertyListValue?) {
+        guard case .integer(let number)? = value, number >= 0 else { return nil }
+        self.init(number)
+    }
+}

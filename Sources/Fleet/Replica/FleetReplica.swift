@@ -1,0 +1,167 @@
+package import PropertyList
+
+/// The state of one machine of a fleet: which edit of each key it has, and the values that the agent
+/// doesn't have yet.
+///
+/// Each key has the value of its edit with the largest stamp, so that all machines that have the same edits have the
+/// same values, in whatever order the edits have come, and however often.
+///
+/// A pure value. What the connector does with the agent and the transport follows from what its functions return:
+///
+/// 1. `receive` adds to `unconfirmed` what to apply. The replica is made durable *before* the agent gets it.
+/// 2. Each record of the agent's log is passed on, in order: one that is the connector's own to `confirm`, others to
+///    `record`. The log's order says whether a writer had seen what was applied.
+package struct FleetReplica: Hashable, Sendable {
+    package let machine: MachineID
+    /// The newest edit of each key; a removal, too.
+    package internal(set) var newest: [FleetKey: Stamp]
+    /// The edit of each key that writers on this machine have seen, if that isn't the newest.
+    package internal(set) var seen: [FleetKey: Stamp?] = [:]
+    /// The values that the agent hasn't confirmed yet.
+    package internal(set) var unconfirmed: [FleetKey: Application] = [:]
+
+    /// A value to be set in the agent.
+    package struct Application: Hashable, Sendable {
+        package var value: PropertyListValue?
+        package var stamp: Stamp
+    }
+
+    package init(_ machine: MachineID) { (self.machine, newest) = (machine, [:]) }
+
+    // MARK: Edits on this machine
+
+    /// Records a change set of a writer on this machine.
+    ///
+    /// - Parameters:
+    ///   - changes: The new values; `nil` for removals.
+    ///   - milliseconds: The time of the change.
+    ///   - cursor: The position of its record in the agent's log; `nil` if there is no single one.
+    ///   - knowsAll: Whether the writer has decided against what has been received, and not set yet.
+    /// - Returns: The edits to send.
+    package mutating func record(
+        _ changes: [FleetKey: PropertyListValue?], at milliseconds: UInt64, cursor: String?,
+        knowingAll knowsAll: Bool = false
+    ) -> EnvelopeSet {
+        let envelopes = changes.sorted { $0.key < $1.key }.map { key, value in
+            let base = knowsAll ? newest[key] : seen[key] ?? newest[key]
+            var stamp = Stamp(at: milliseconds, after: base, on: machine)
+            // Two edits never have one stamp.
+            if stamp == newest[key] { stamp = Stamp(at: milliseconds, after: stamp, on: machine) }
+            if newest[key].map({ $0 < stamp }) ?? true {
+                newest[key] = stamp
+                seen[key] = nil
+                unconfirmed[key] = nil
+            } else {
+                // A later edit has come that the writer hadn't seen; it will be set again.
+                seen[key] = .some(stamp)
+            }
+            return Envelope(key, value, stamp: stamp, base: base)
+        }
+        return EnvelopeSet(envelopes, cursor: cursor)
+    }
+
+    /// Returns the edits with the values that the machine has when it joins, or when a domain is added, except for
+    /// those that another machine has sent.
+    ///
+    /// They lose against every later edit, wherever it was made.
+    package mutating func begin(with values: [FleetKey: PropertyListValue]) -> EnvelopeSet {
+        let stamp = Stamp(time: 1, machine: machine)
+        let envelopes = values.filter { newest[$0.key] == nil }.sorted { $0.key < $1.key }.map {
+            Envelope($0.key, $0.value, stamp: stamp, base: nil)
+        }
+        for envelope in envelopes { newest[envelope.key] = stamp }
+        return EnvelopeSet(envelopes, cursor: nil, isBeginning: true)
+    }
+
+    /// Forgets the edits of a domain, so that they are received again.
+    package mutating func forget(_ domain: String) {
+        newest = newest.filter { $0.key.domain != domain }
+        seen = seen.filter { $0.key.domain != domain }
+        unconfirmed = unconfirmed.filter { $0.key.domain != domain }
+    }
+
+    /// Returns the newest edits of keys, to be sent once more.
+    package func repeated(_ values: [FleetKey: PropertyListValue?]) -> EnvelopeSet {
+        let envelopes = values.sorted { $0.key < $1.key }.compactMap { key, value in
+            newest[key].map { Envelope(key, value, stamp: $0, base: nil) }
+        }
+        return EnvelopeSet(envelopes, cursor: nil)
+    }
+
+    /// Passes over a record that was sent before a crash; its edits are adopted already.
+    package mutating func pass(over keys: some Sequence<FleetKey>) {
+        for key in keys where newest[key]?.machine == machine {
+            seen[key] = nil
+            unconfirmed[key] = nil
+        }
+    }
+
+    // MARK: Edits of other machines
+
+    /// Receives edits of another machine, or of this one from before a crash.
+    ///
+    /// - Returns: The edits that win over ones on this machine which they didn't know.
+    package mutating func receive(_ set: EnvelopeSet) -> [Envelope] {
+        var winners: [Envelope] = []
+        for envelope in set.envelopes {
+            let former = newest[envelope.key]
+            if let former, former >= envelope.stamp { continue }
+            if let former, former.machine == machine, envelope.base != former { winners.append(envelope) }
+            if seen[envelope.key] == nil { seen[envelope.key] = .some(former) }
+            newest[envelope.key] = envelope.stamp
+            unconfirmed[envelope.key] = Application(value: envelope.value, stamp: envelope.stamp)
+        }
+        return winners
+    }
+
+    /// Records that the agent's log has values that the connector has set; whoever writes now has seen them.
+    ///
+    /// - Parameters:
+    ///   - changes: The values.
+    ///   - former: The values before them; `nil` if the agent had these values already.
+    package mutating func confirm(
+        _ changes: [FleetKey: PropertyListValue?], replacing former: [FleetKey: PropertyListValue?]? = nil
+    ) {
+        for (key, value) in changes {
+            if let application = unconfirmed[key] {
+                if application.value == value {
+                    unconfirmed[key] = nil
+                    seen[key] = nil
+                }
+            } else if let former, let stamp = newest[key], let old = former[key], old != value {
+                // Edits came between that had led back to the value that the connector expected. They are newer.
+                unconfirmed[key] = Application(value: old, stamp: stamp)
+                seen[key] = .some(nil)
+            }
+        }
+    }
+
+    // MARK: Snapshots
+
+    /// Returns all edits that the machine knows, which stand for all that it has sent and received.
+    ///
+    /// - Parameters:
+    ///   - values: The agent's values, as of the last record that was passed on, which must not be older than a record
+    ///     whose edits have been adopted.
+    ///   - isIncluded: Whether a key travels now.
+    /// - Returns: The edits.
+    package func snapshot(
+        of values: [FleetKey: PropertyListValue], where isIncluded: (FleetKey) -> Bool = { _ in true }
+    ) -> EnvelopeSet {
+        let envelopes = newest.filter { isIncluded($0.key) }.sorted { $0.key < $1.key }.map { key, stamp in
+            Envelope(key, unconfirmed[key].map(\.value) ?? values[key], stamp: stamp, base: nil)
+        }
+        return EnvelopeSet(envelopes, cursor: nil)
+    }
+
+    // MARK: After a crash
+
+    /// Adopts edits that this machine had sent before a crash, which its last durable state lacks.
+    package mutating func adopt(_ set: EnvelopeSet) {
+        for envelope in set.envelopes where newest[envelope.key].map({ $0 < envelope.stamp }) ?? true {
+            newest[envelope.key] = envelope.stamp
+            seen[envelope.key] = nil
+            unconfirmed[envelope.key] = nil
+        }
+    }
+}

@@ -1,0 +1,160 @@
+#if Fleet
+import DefaultsClient
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+import Linux
+import PropertyList
+
+/// This machine as a member of a fleet, for the verbs.
+struct Member {
+    let home: FleetHome
+    let membership: FleetHome.Membership
+    let secret: FleetSecret
+    let transport: FolderTransport
+
+    /// Reads what the machine knows of its fleet.
+    ///
+    /// - Throws: If it isn't in one, or was copied from another machine.
+    init() throws {
+        home = try FleetHome(environment: .current)
+        guard let membership = try home.membership() else { throw Self.notInFleet }
+        try Self.check(membership, in: home)
+        guard let secret = try home.secret() else { throw Self.isJoining(membership) }
+        (self.membership, self.secret) = (membership, secret)
+        transport = FolderTransport(membership.folder, own: membership.machine)
+    }
+
+    static var notInFleet: Failure {
+        Failure("This machine isn't in a fleet. Run `defaults fleet join FOLDER` with a folder that syncs.", .notFound)
+    }
+
+    private static func isJoining(_ membership: FleetHome.Membership) -> Failure {
+        Failure(
+            "This machine hasn't finished joining. Run `defaults fleet join \(membership.folder.quotedForShell)` to "
+                + "continue, or `defaults fleet leave` to give up.", .unavailable)
+    }
+
+    /// Checks that the state isn't a copy of another machine's.
+    static func check(_ membership: FleetHome.Membership, in home: FleetHome) throws(Failure) {
+        guard let host = membership.host, let current = HostIdentifier.current(), host != current else { return }
+        throw Failure(
+            "The fleet's state in \(home.path) was copied from another machine, \(membership.name). Run `defaults "
+                + "fleet leave --force`, and join again.", .dataError)
+    }
+
+    /// Returns the connector's state.
+    ///
+    /// - Throws: If the machine hasn't finished joining.
+    func state() throws -> ConnectorState {
+        guard let state = try home.read(), state.hasJoined else { throw Self.isJoining(membership) }
+        return state
+    }
+
+    /// Returns the connector of this machine.
+    func connector(of client: AgentClient, scope: @escaping (FleetKey) -> TravelRules.Scope) throws -> Connector {
+        try Connector(
+            membership.machine, following: client, by: transport, with: secret, keepingStateIn: home, scope: scope)
+    }
+
+    /// Connects to the agent.
+    static func client() throws -> AgentClient {
+        guard let client = try AgentClient(.current) else {
+            throw Failure("No agent is running. Start one with `defaultsd`, or log in again.", .unavailable)
+        }
+        return client
+    }
+
+    /// Does something as the one connector of this machine.
+    static func withLock(_ home: FleetHome, _ body: () throws -> Void) throws {
+        guard let lock = try lock(home) else {
+            throw Failure(
+                "The fleet's connector is running. Stop it with `systemctl --user stop defaults-fleet`, or where you "
+                    + "have started it.", .temporaryFailure)
+        }
+        let result = Result { try body() }
+        // Others may have it now.
+        _ = consume lock
+        try result.get()
+    }
+
+    private static func lock(_ home: FleetHome) throws -> LockFile? {
+        // `status` locks the file for a moment, to see whether a connector has it.
+        var backoff = Backoff(from: .milliseconds(5), to: .milliseconds(100), timeout: .seconds(1))
+        repeat {
+            if let lock = try home.lock() { return lock }
+        } while backoff.wait()
+        return nil
+    }
+
+    /// Returns the agent, or else the files, for verbs that only read and edit.
+    static func backend() throws -> any Backend {
+        let directory = try PreferencesDirectory(environment: .current)
+        return try BackendChoice.open(
+            directory, at: try AgentAddress(for: directory, environment: .current), environment: .current
+        ).backend
+    }
+}
+
+/// A machine as the others know it.
+struct MachineName {
+    var name: String
+    var hasLeft = false
+
+    /// Reads the names of all machines, from the domain that travels.
+    static func all(_ backend: any Backend) throws -> [MachineID: MachineName] {
+        let values = try backend.snapshot(of: Domain(TravelRules.machines)).values
+        var names: [MachineID: MachineName] = [:]
+        for (key, value) in values {
+            guard let machine = MachineID(key), case .dictionary(let entries) = value else { continue }
+            guard case .string(let name)? = entries["Name"] else { continue }
+            names[machine] = MachineName(name: name, hasLeft: entries["Left"] == true)
+        }
+        return names
+    }
+
+    var propertyList: PropertyListValue {
+        hasLeft ? ["Name": .string(name), "Left": true] : ["Name": .string(name)]
+    }
+}
+
+/// The user service that runs the connector, for the usual preferences directory.
+enum FleetService {
+    private static let unit = "defaults-fleet.service"
+
+    private static func run(_ arguments: [String]) -> Bool {
+        let arguments = ["systemctl", "--user"] + arguments
+        return (try? ProgramOutput.run("systemctl", arguments, within: .seconds(20), limit: 1 << 16))?.status == 0
+    }
+
+    /// Whether a user manager is running that has the unit.
+    static var isInstalled: Bool {
+        guard let directory = try? PreferencesDirectory(environment: .current), !directory.isExplicit else {
+            return false
+        }
+        return run(["--quiet", "cat", unit])
+    }
+
+    static func start() -> Bool { run(["--quiet", "enable", unit]) && run(["restart", unit]) }
+
+    /// Stops the service; returns whether it was running.
+    static func stop() -> Bool { run(["--quiet", "is-active", unit]) && run(["stop", unit]) }
+
+    static func disable() { _ = run(["--quiet", "disable", "--now", unit]) }
+}
+
+extension FleetFailure {
+    /// A sentence, and what to do.
+    var message: String {
+        switch self {
+        case .isCopied:
+            "Another machine writes this one's files, because its state was copied. On one of them, run `defaults "
+                + "fleet leave --force`, and join again."
+        case .noOwnFiles:
+            "The fleet's folder doesn't have this machine's files, as if its disk weren't mounted. Edits wait until it "
+                + "is. If the files were deleted, run `defaults fleet leave --force`, and join again."
+        case .system(let path, let number): "\(path) can't be used: \(SystemCall.message(number))."
+        }
+    }
+}
+#endif

@@ -1,0 +1,75 @@
+#if Fleet
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+import Glibc
+import Linux
+
+/// The problems of the running connector: each is reported once, on standard error, and kept for `status`.
+struct Reporter {
+    private struct Problem {
+        var message: String
+        /// The time from which it is reported.
+        var due: MonotonicTime
+    }
+
+    private let home: FleetHome
+    private var problems: [String: Problem] = [:]
+    private var reported: [String: String] = [:]
+
+    /// The time after which a problem is reported that usually ends by itself, in milliseconds.
+    private static let delay: Int64 = 60_000
+
+    init(_ home: FleetHome) throws {
+        self.home = home
+        // Those of an earlier connector may have ended.
+        try home.write(problems: [])
+    }
+
+    /// Replaces the problems, and reports those that are new.
+    ///
+    /// - Parameter current: The sentences by their subjects, and whether each usually ends by itself.
+    mutating func update(_ current: [String: (message: String, endsByItself: Bool)]) {
+        problems = Dictionary(
+            uniqueKeysWithValues: current.map { subject, problem in
+                let known = problems[subject].flatMap { $0.message == problem.message ? $0 : nil }
+                let due = problem.endsByItself ? MonotonicTime.now() + Self.delay : .now()
+                return (subject, known ?? Problem(message: problem.message, due: due))
+            })
+        let due = problems.filter { $1.due <= .now() }.mapValues(\.message)
+        guard due != reported else { return }
+        for (subject, message) in due.sorted(by: { $0.key < $1.key }) where reported[subject] != message {
+            Failure.report(message)
+        }
+        reported = due
+        do throws(DefaultsError) { try home.write(problems: due.sorted { $0.key < $1.key }.map(\.value)) } catch {
+            Failure.report("\(error)")
+        }
+    }
+}
+
+extension FleetProblem {
+    /// A sentence, and whether the problem usually ends by itself.
+    var report: (message: String, endsByItself: Bool) {
+        switch self {
+        case .file(let machine, let name, .incomplete):
+            ("The file \(machine)/\(name) is incomplete or was changed.", true)
+        case .file(let machine, _, .otherFleet):
+            (
+                "The folder also has files of another fleet, of the machine \(machine). If that is one of yours, run "
+                    + "`defaults fleet leave` there, and join again.", false
+            )
+        case .file(let machine, let name, .laterVersion):
+            ("The file \(machine)/\(name) was written by a later version. Upgrade defaultsd.", false)
+        case .unreadable(let path, let number): ("\(path) can't be read: \(SystemCall.message(number)).", false)
+        case .missing(let machine, let number):
+            (
+                "Files of the machine \(machine) are missing, from number \(number) on, although later ones are there.",
+                true
+            )
+        case .refused(let key, let error):
+            ("The fleet's value of \(key.domain) \(key.key) can't be set: \(error)", false)
+        }
+    }
+}
+#endif

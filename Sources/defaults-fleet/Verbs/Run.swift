@@ -1,0 +1,158 @@
+#if Fleet
+import ArgumentParser
+import DefaultsCommand
+import DefaultsCore
+import DirectoryWatcher
+import Fleet
+import Glibc
+import Linux
+
+/// `defaults fleet run`.
+struct Run: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Keep this machine's preferences and the fleet's the same, until it is stopped.",
+        discussion: """
+            The service defaults-fleet runs this. It may be stopped at any moment, with Ctrl-C or a signal: what it \
+            hasn't finished, it does the next time. Problems are written to standard error, each once.
+
+            EXAMPLES
+              defaults fleet run
+              systemctl --user status defaults-fleet
+            """)
+
+    func run() throws {
+        let member = try Member()
+        _ = try member.state()
+        try Member.withLock(member.home) { try follow(member) }
+    }
+
+    private func follow(_ member: Member) throws {
+        var reporter = try Reporter(member.home)
+        let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
+        var failures = 0
+        while true {
+            do {
+                let follower = try Follower(member)
+                try follower.follow(reporter: &reporter) { failures = 0 }
+            } catch FleetFailure.isCopied {
+                try member.home.write(problems: [FleetFailure.isCopied.message])
+                throw Failure(FleetFailure.isCopied.message, .temporaryFailure)
+            } catch let error as DefaultsError {
+                // An agent that is replaced by a new version is back at once.
+                reporter.update(["start": ("\(error)", error.code == .agentUnavailable)])
+            } catch let failure as FleetFailure {
+                reporter.update(["start": (failure.message, false)])
+            } catch let failure as Failure {
+                reporter.update(["start": (failure.message, true)])
+            } catch { reporter.update(["start": ("\(error)", false)]) }
+            Backoff.pause(delays.after(failures))
+            failures += 1
+        }
+    }
+}
+
+/// The loop that does the connector's steps when the agent or the folder has something new.
+private final class Follower {
+    private let client: AgentClient
+    private let connector: Connector
+    private let scopes: Scopes
+    private let transport: FolderTransport
+    private let machine: MachineID
+    private let name: String
+    private var watcher: DirectoryWatcher?
+    private var watched: [MachineID] = []
+
+    /// The scopes, which the connector asks for.
+    private final class Scopes { var current = ManifestScopes() }
+
+    /// The time between readings of the folder without a report, in milliseconds.
+    private static let interval: Int64 = 30_000
+    /// The number of machines whose folders are watched; those of others are read at the interval.
+    private static let maximumWatched = 200
+
+    init(_ member: Member) throws {
+        client = try Member.client()
+        let scopes = Scopes()
+        connector = try member.connector(of: client) { scopes.current.scope(of: $0) }
+        (self.scopes, transport) = (scopes, member.transport)
+        (machine, name) = (member.membership.machine, member.membership.name)
+    }
+
+    /// Follows until the connector must be replaced.
+    ///
+    /// - Parameters:
+    ///   - reporter: The receiver of problems.
+    ///   - succeed: A function that is called after each step.
+    /// - Throws: What ended the connector.
+    func follow(reporter: inout Reporter, _ succeed: () -> Void) throws {
+        // Joining or leaving may have been interrupted.
+        try connector.announce(MachineName(name: name).propertyList)
+        let delays = RetryDelay(first: .seconds(1), limit: .seconds(5))
+        var failures = 0
+        var nextReading = MonotonicTime.now()
+        var reads = true
+        while true {
+            var problems = connector.problems.mapValues(\.report)
+            do {
+                if nextReading <= .now() {
+                    reads = true
+                    nextReading = .now() + Self.interval
+                    if let former = scopes.current.refresh() { try connector.scopesHaveChanged(from: former.scope) }
+                }
+                if reads {
+                    try watch()
+                    // Others may have put anything where a request was.
+                    try? JoinRequest.removeAnswers(of: machine, from: transport)
+                }
+                while try connector.step(reading: reads) { reads = false }
+                problems = connector.problems.mapValues(\.report)
+                failures = 0
+                succeed()
+            } catch let failure as FleetFailure {
+                if case .isCopied = failure { throw failure }
+                // The disk with the folder may come back, or have space again.
+                problems["folder"] = (failure.message, false)
+                reporter.update(problems)
+                Backoff.pause(delays.after(failures))
+                failures += 1
+                (reads, watcher) = (true, nil)
+                continue
+            }
+            reporter.update(problems)
+            reads = try wait(until: nextReading)
+        }
+    }
+
+    /// Watches the folders of the other machines.
+    private func watch() throws {
+        let others = try transport.machines().filter { $0 != machine }
+        // Anybody who may write there may make many folders; those that are known come first.
+        let known = others.filter { connector.state.received[$0] != nil }
+        let found = Array((known + others.filter { !known.contains($0) }).prefix(Self.maximumWatched))
+        if watcher != nil, found == watched { return }
+        // There can be only one.
+        watcher = nil
+        watcher = try? DirectoryWatcher(
+            .init(
+                directory: transport.path, subdirectories: found.map(\.text),
+                identityCheckInterval: .seconds(30)))
+        _ = watcher?.read()
+        watched = found
+    }
+
+    /// Waits until the agent or the folder has something new; returns whether the folder may have.
+    ///
+    /// - Throws: `agentUnavailable` if the agent has ended.
+    private func wait(until end: MonotonicTime) throws(DefaultsError) -> Bool {
+        let check = watcher.map { MonotonicTime.now() + $0.timeUntilNextRead + 1 } ?? .distantFuture
+        var polls = client.awaited + [pollfd(fd: watcher?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
+        poll(&polls, nfds_t(polls.count), min(check, end).millisecondsLeft)
+        // Nobody has asked for anything on the connection for requests.
+        if polls[1].revents != 0 {
+            throw DefaultsError(.agentUnavailable, "The agent has closed the connection.")
+        }
+        return watcher?.read().isEmpty == false
+    }
+}
+#endif

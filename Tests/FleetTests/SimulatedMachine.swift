@@ -1,0 +1,161 @@
+import DefaultsCore
+import Fleet
+import PropertyList
+
+/// The end of a connector at some point of its work.
+struct Crash: Error {}
+
+/// A machine with its agent, its copy of the fleet's folder and its connector's state, all in memory.
+final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
+    let id: MachineID
+    let world: World
+    var clockOffset: Int64 = 0
+    /// Whether values that it has now are from before it joined.
+    var hasJoined: Bool { ((try? read()) ?? nil)?.hasJoined == true }
+    var isJoining = false
+    /// The keys that the agent lets nobody set.
+    var refused: Set<String> = []
+    var connector: Connector?
+
+    init(_ id: MachineID, in world: World) { (self.id, self.world) = (id, world) }
+
+    // MARK: The agent
+
+    private(set) var values: [DomainName: DomainValues] = [:]
+    private var log: [LogRecord] = []
+    private var epoch = Epoch(value: 1)
+    private var fileTimes: [DomainName: Timestamp] = [:]
+    private var position = 0
+    private var gap: Cursor?
+
+    var now: Timestamp {
+        Timestamp(nanoseconds: (Int64(world.milliseconds) + clockOffset) * 1_000_000)
+    }
+
+    private var end: Cursor { Cursor(epoch: epoch, revision: Revision(log.count)) }
+
+    func subscribe(after cursor: Cursor) {
+        position = cursor.epoch == epoch ? Int(cursor.revision) : log.count
+        gap = cursor.epoch == epoch ? nil : end
+    }
+
+    func nextEvent(within milliseconds: Int32) -> StreamEvent? {
+        if let end = gap {
+            gap = nil
+            return .gap(from: .ofNoLog, to: end)
+        }
+        guard position < log.count else { return nil }
+        position += 1
+        return .record(log[position - 1], cursor: Cursor(epoch: epoch, revision: Revision(position)))
+    }
+
+    func snapshot(of domain: DomainName) throws(DefaultsError) -> DomainSnapshot {
+        world.interfere(with: self)
+        return DomainSnapshot(domain: Domain(domain), values: values[domain] ?? [:], cursor: end)
+    }
+
+    func domains() -> [DomainName] { values.filter { !$1.isEmpty }.keys.sorted() }
+
+    func barrier(of domain: DomainName?) -> Cursor {
+        world.interfere(with: self)
+        return end
+    }
+
+    func set(
+        _ values: Difference, of domain: DomainName, expecting expected: Difference?, purpose: Origin.Purpose?
+    ) throws(DefaultsError) -> Cursor {
+        world.interfere(with: self)
+        if values.keys.contains(where: refused.contains) { throw DefaultsError(.invalidValue, "A refused key.") }
+        if expected?.contains(where: { self.values[domain]?[$0.key] != $0.value }) == true {
+            throw DefaultsError(.changed, "Another value.")
+        }
+        change(values, of: domain, purpose: purpose)
+        return end
+    }
+
+    func fileTime(of domain: DomainName) -> Timestamp? { fileTimes[domain] }
+
+    /// Changes values, as an app does or, if nothing tells the agent what has changed, a foreign writer.
+    func change(_ values: Difference, of domain: DomainName, purpose: Origin.Purpose? = nil, isKnown: Bool = true) {
+        let old = self.values[domain] ?? [:]
+        let changes = values.filter { old[$0.key] != $0.value }.map {
+            KeyChange(key: $0.key, old: old[$0.key], new: $0.value)
+        }
+        if changes.isEmpty { return }
+        for change in changes { self.values[domain, default: [:]][change.key] = change.new }
+        fileTimes[domain] = now
+        let app = Writer.app(AppIdentity(pid: 1, executable: ""))
+        let set = ChangeSet(
+            domain: Domain(domain), source: app, changes: changes, origin: purpose.map { Origin(purpose: $0) })
+        log.append(
+            LogRecord(
+                revision: Revision(log.count + 1), time: now,
+                event: isKnown ? .change(set) : .unknown(Domain(domain))))
+    }
+
+    /// Loses the log, as with a removed state directory, and the values of a domain.
+    func loseLog(and domain: DomainName?) {
+        if let domain {
+            values[domain] = nil
+            fileTimes[domain] = nil
+        }
+        epoch = Epoch(value: epoch.value + 1)
+        log = []
+        (position, gap) = (0, nil)
+        connector = nil
+    }
+
+    // MARK: The state
+
+    private var stored: PropertyListValue?
+
+    func read() throws(DefaultsError) -> ConnectorState? {
+        guard let stored else { return nil }
+        guard let state = ConnectorState(stored) else { throw DefaultsError(.damaged, "A state can't be read.") }
+        if state.propertyList != stored { world.findings.append("A state isn't as it was stored.") }
+        return state
+    }
+
+    func write(_ state: ConnectorState) throws(DefaultsError) {
+        if world.crashes(self) { throw DefaultsError(.notSaved, "A crash.") }
+        stored = state.propertyList
+    }
+
+    // MARK: The folder
+
+    /// The files of each machine that have arrived here.
+    var folder: [MachineID: [String: [UInt8]]] = [:]
+
+    func machines() throws -> [MachineID] { folder.keys.sorted() }
+    func names(of machine: MachineID) throws -> [String] { (folder[machine] ?? [:]).keys.sorted() }
+    func contents(of name: String, of machine: MachineID) throws -> [UInt8]? { folder[machine]?[name] }
+
+    func add(_ name: String, _ bytes: [UInt8]) throws {
+        if world.crashes(self) { throw Crash() }
+        world.check(bytes, named: name, of: self)
+        folder[id, default: [:]][name] = bytes
+        if world.crashes(self) { throw Crash() }
+    }
+
+    func remove(_ name: String) throws {
+        if world.crashes(self) { throw Crash() }
+        folder[id]?[name] = nil
+    }
+}
+
+/// A seal that hides nothing, but knows complete files.
+struct PlainSeal: FleetSeal {
+    let number = "0000000000000000"
+
+    private func sum(_ bytes: [UInt8], _ context: String) -> [UInt8] {
+        Array(ContentHash(bytes + Array(context.utf8)).description.utf8)
+    }
+
+    func close(_ bytes: [UInt8], for context: String) throws -> [UInt8] { bytes + sum(bytes, context) }
+
+    func open(_ bytes: [UInt8], for context: String) throws -> [UInt8] {
+        let contents = Array(bytes.dropLast(16))
+        guard sum(contents, context) == Array(bytes.suffix(16)) else { throw Crash() }
+        return contents
+    }
+}

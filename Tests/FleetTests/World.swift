@@ -1,0 +1,277 @@
+import DefaultsCore
+import Fleet
+import PropertyList
+
+/// Machines with real connectors, and a tool that carries their files, all driven by one seed.
+final class World {
+    /// The kinds of events that a world may have, beside edits, crashes and files that come late, twice or in part.
+    struct Kind {
+        /// Machines' clocks are up to a day wrong.
+        var hasWrongClocks = false
+        /// Logs are lost.
+        var losesLogs = false
+        /// Domains are removed from the list, and added again.
+        var changesList = false
+    }
+
+    private let kind: Kind
+    private var random: Generator
+    private(set) var milliseconds: UInt64 = 1_800_000_000_000
+    private(set) var machines: [SimulatedMachine] = []
+    var findings: [String] = []
+    private var count: Int64 = 0
+    private var isHealing = false
+    /// The values that were written, and when, by key; only those that a member has written.
+    private var last: [FleetKey: PropertyListValue?] = [:]
+    private var uncertain: Set<FleetKey> = []
+    /// The keys of each machine that were changed without a record that names them, since its connector worked.
+    private var unnamed: [MachineID: [DomainName: Set<FleetKey>]] = [:]
+    /// Values that were written but must not travel.
+    private var secrets: Set<PropertyListValue> = []
+    private var depth = 0
+
+    private static let names = ["d0", "d1"].map { DomainName(escaping: $0) }
+    private static let keys = ["k0", "k1", "k2", "Token"]
+
+    init(seed: UInt64, _ kind: Kind) {
+        (self.kind, random) = (kind, Generator(state: seed))
+        addMachine()
+        addMachine()
+    }
+
+    /// Creates a world in which nothing happens by itself, and everything arrives.
+    init(machines count: Int) {
+        (kind, random, isHealing) = (Kind(), Generator(state: 1), true)
+        machines = (0..<count).map { _ in SimulatedMachine(MachineID.random(using: &random), in: self) }
+    }
+
+    private func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+    private func addMachine() {
+        let machine = SimulatedMachine(MachineID.random(using: &random), in: self)
+        let offsets: [Int64] = [0, -5_000, 30_000, -86_400_000, 86_400_000]
+        if kind.hasWrongClocks { machine.clockOffset = offsets.randomElement(using: &random) ?? 0 }
+        machines.append(machine)
+        for _ in 0..<4 { edit(machine) }
+    }
+
+    // MARK: Interference
+
+    /// Lets somebody edit while a connector works.
+    func interfere(with machine: SimulatedMachine) {
+        if isHealing || depth > 0 || !chance(8) { return }
+        depth += 1
+        edit(machine)
+        depth -= 1
+    }
+
+    /// Returns whether a connector ends here.
+    func crashes(_ machine: SimulatedMachine) -> Bool {
+        if isHealing || !chance(4) { return false }
+        machine.connector = nil
+        return true
+    }
+
+    /// Checks that nothing leaves a machine that must not.
+    func check(_ bytes: [UInt8], named name: String, of machine: SimulatedMachine) {
+        guard let name = FleetFileName(name, of: machine.id),
+            let file = try? FleetFile(name, opening: bytes, with: PlainSeal())
+        else { return findings.append("A file can't be read.") }
+        for envelope in file.sets.flatMap(\.envelopes) {
+            if let value = envelope.value, secrets.contains(value) { findings.append("\(envelope.key) has left.") }
+        }
+    }
+
+    // MARK: Steps
+
+    func step() {
+        milliseconds += UInt64.random(in: 1...3_000, using: &random)
+        guard let machine = machines.randomElement(using: &random) else { return }
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<25: edit(machine)
+        case 25..<55: run(machine)
+        case 55..<85: carry(to: machine)
+        case 85..<88: machine.connector = nil
+        case 88..<90:
+            if kind.losesLogs { machine.loseLog(and: chance(30) ? Self.names.randomElement(using: &random) : nil) }
+        case 90..<93: if kind.changesList { changeList(machine) }
+        case 93 where machines.count < 4: addMachine()
+        case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
+        default: carryRemovals(to: machine)
+        }
+    }
+
+    /// An app, a person or a foreign writer changes keys of a domain.
+    private func edit(_ machine: SimulatedMachine) {
+        // No two edits are made at the same time.
+        milliseconds += 1
+        guard let domain = Self.names.randomElement(using: &random) else { return }
+        var values: Difference = [:]
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+            guard let key = Self.keys.randomElement(using: &random) else { continue }
+            count += 1
+            let value: PropertyListValue? = chance(20) ? nil : .integer(count)
+            if key == "Token" { if let value { secrets.insert(value) } }
+            values.updateValue(value, forKey: key)
+        }
+        for (key, value) in values { note(value, as: FleetKey(domain.description, key), on: machine) }
+        let isKnown = !chance(10)
+        if !isKnown {
+            // Of two such changes, nobody knows which key was changed when.
+            let keys = Set(values.keys.map { FleetKey(domain.description, $0) })
+            let former = unnamed[machine.id]?[domain] ?? []
+            if !former.isEmpty { uncertain.formUnion(former.union(keys)) }
+            unnamed[machine.id, default: [:]][domain] = former.union(keys)
+        }
+        machine.change(values, of: domain, isKnown: isKnown)
+    }
+
+    private func note(_ value: PropertyListValue?, as key: FleetKey, on machine: SimulatedMachine) {
+        if machine.values[DomainName(escaping: key.domain)]?[key.key] == value { return }
+        // A machine may have joined without its state's knowledge.
+        if machine.isJoining || !machine.hasJoined && machine.folder[machine.id] != nil { uncertain.insert(key) }
+        guard machine.hasJoined else { return }
+        // An edit of a machine that doesn't know yet that the key travels loses to those that travel.
+        if machine.values[TravelRules.list]?[key.domain] == nil { return }
+        // The fleet may never have known of what is removed.
+        if value == nil, last[key] == nil { return }
+        last[key] = .some(value)
+    }
+
+    private func changeList(_ machine: SimulatedMachine) {
+        guard machine.hasJoined, let domain = Self.names.randomElement(using: &random) else { return }
+        machine.change([domain.description: chance(50) ? nil : true], of: TravelRules.list)
+    }
+
+    /// Starts the connector if it doesn't run, and lets it do a step.
+    private func run(_ machine: SimulatedMachine) {
+        do {
+            guard machine.hasJoined else { return try join(machine) }
+            if machine.connector == nil { machine.connector = try start(machine) }
+            guard let connector = machine.connector else { return }
+            while try connector.step(reading: isHealing || chance(70)), machine.connector != nil {}
+            unnamed[machine.id] = nil
+        } catch is Crash {
+            machine.connector = nil
+        } catch let error as DefaultsError where error.code == .notSaved {
+            machine.connector = nil
+        } catch {
+            machine.connector = nil
+            findings.append("\(error)")
+        }
+    }
+
+    private func start(_ machine: SimulatedMachine) throws -> Connector {
+        try Connector(
+            machine.id, following: machine, by: machine, with: PlainSeal(), keepingStateIn: machine,
+            scope: { _ in .roaming })
+    }
+
+    private func join(_ machine: SimulatedMachine) throws {
+        let founder = machines[0]
+        if machine !== founder, !founder.hasJoined { return }
+        machine.isJoining = true
+        defer { machine.isJoining = false }
+        let connector = try start(machine)
+        if connector.state.hasJoined {
+            machine.connector = connector
+            while try connector.step(reading: true) {}
+            return
+        }
+        try connector.forgetFormerFleet()
+        let differences = try connector.meet()
+        if machine !== founder {
+            guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
+                let numbers = try helper.read()?.numbers, connector.missing(of: numbers).isEmpty
+            else { return }
+        }
+        let preference: Connector.Preference = chance(50) ? .mine : .fleet
+        if preference == .mine { for difference in differences { uncertain.insert(difference.key) } }
+        try connector.join(differences, preferring: preference)
+        machine.connector = connector
+        if machine === founder {
+            for name in Self.names { machine.change([name.description: true], of: TravelRules.list) }
+        }
+    }
+
+    // MARK: The tool
+
+    /// Brings a file of another machine, whole or in part.
+    private func carry(to machine: SimulatedMachine) {
+        guard let other = machines.filter({ $0 !== machine }).randomElement(using: &random),
+            let (name, bytes) = other.folder[other.id]?.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
+        else { return }
+        let part = chance(10) ? Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))) : bytes
+        machine.folder[other.id, default: [:]][name] = part
+    }
+
+    private func carryRemovals(to machine: SimulatedMachine) {
+        for other in machines where other !== machine {
+            let names = Set(other.folder[other.id]?.keys.map { $0 } ?? [])
+            for name in machine.folder[other.id]?.keys.map({ $0 }) ?? [] where !names.contains(name) {
+                machine.folder[other.id]?[name] = nil
+            }
+        }
+    }
+
+    // MARK: The end
+
+    /// Lets everything arrive, and all connectors do what is left; returns whether they come to rest.
+    func heal() -> Bool {
+        isHealing = true
+        for round in 0..<60 {
+            // Edits of busy keys are sent the next day.
+            milliseconds += 86_400_000 * 2
+            let before = machines.map(\.folder)
+            for machine in machines {
+                for other in machines where other !== machine {
+                    machine.folder[other.id] = other.folder[other.id] ?? [:]
+                }
+                run(machine)
+            }
+            let isAtRest = machines.allSatisfy { machine in
+                guard let connector = machine.connector else { return false }
+                return !connector.state.replica.unconfirmed.keys.contains(where: connector.isPending)
+            }
+            if round > 3, isAtRest, before == machines.map(\.folder) { return true }
+        }
+        return false
+    }
+
+    /// Finds what isn't as it must be after everything has arrived.
+    func examine() {
+        guard let first = machines.first else { return }
+        let rules = TravelRules(first.values[TravelRules.list] ?? [:])
+        for machine in machines.dropFirst()
+        where machine.values[TravelRules.list] ?? [:] != first.values[TravelRules.list] ?? [:] {
+            findings.append("The lists differ.")
+        }
+        for domain in Self.names {
+            for key in Self.keys {
+                let fleetKey = FleetKey(domain.description, key)
+                guard rules.reason(against: fleetKey) == nil else { continue }
+                let values = machines.map { $0.values[domain]?[key] }
+                if Set(values).count > 1 { findings.append("\(fleetKey) has \(values).") }
+                // With right clocks and complete logs, the last edit counts, whatever has happened in between.
+                guard !kind.hasWrongClocks, !kind.losesLogs, !kind.changesList, !uncertain.contains(fleetKey),
+                    let written = last[fleetKey]
+                else { continue }
+                if values[0] != written {
+                    findings.append("\(fleetKey) is \(values[0] as Any), not \(written as Any).")
+                }
+            }
+        }
+    }
+}
+
+struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var result = state
+        result = (result ^ (result >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        result = (result ^ (result >> 27)) &* 0x94D0_49BB_1331_11EB
+        return result ^ (result >> 31)
+    }
+}
