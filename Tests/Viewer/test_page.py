@@ -20,7 +20,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from viewer import Session, Tunnel, eventually
+from viewer import PROGRAMS, Session, Tunnel, eventually
 
 LIVE = "#state[data-state=live]"
 SAVE = "button:text-is('Save') >> nth=0"
@@ -367,6 +367,50 @@ class PageTests(unittest.TestCase):
         expect(page.locator(".findings").or_(page.get_by_text("Nothing needs attention")).first).to_be_visible()
         self.shoot(page, "health")
         self.show_number(page)
+
+    def test_shows_the_fleet(self) -> None:
+        folder = self.root / "Sync"
+        folder.mkdir()
+        self.session.run("write", "org.example.editor", "theme", "-string", "dark")
+        self.session.run("write", "org.example.editor", "DeviceID", "-string", "<b>7</b>")
+        self.session.run("fleet", "join", "--name", "desktop", str(folder))
+        self.session.run("fleet", "add", "org.example.editor")
+        page = self.open()
+        page.click("nav >> text=Health")
+        held = page.locator("table", has_text="Held back")
+        expect(held.locator("tbody tr")).to_have_text(re.compile("org.example.editor.*DeviceID.*identity or a secret"))
+        machines = page.locator("table", has_text="Other machines")
+        expect(machines.locator("tbody tr")).to_have_count(0)
+        # Another machine joins, whose name is hostile.
+        (self.root / "laptop").mkdir()
+        other = Session(self.root / "laptop")
+        self.addCleanup(other.end)
+        command = [str(PROGRAMS / "defaults"), "fleet", "join", "--name", "<i>laptop</i>", str(folder)]
+        with subprocess.Popen(command, env=other.environment, stdout=subprocess.PIPE, text=True) as joining:
+            assert joining.stdout is not None
+            line = next(line for line in joining.stdout if "fleet approve" in line)
+            connector = self.connect(self.session)
+            self.session.run("fleet", "approve", line.split()[-1])
+            joining.stdout.read()
+        self.connect(other)
+        other.run("write", "org.example.editor", "theme", "-string", "light")
+        row = machines.locator("tbody tr")
+        expect(row).to_contain_text("<i>laptop</i>")
+        expect(row.locator("td").nth(2)).to_have_text("0")
+        # What the other machine writes while the connector is away counts as not read yet.
+        connector.terminate()
+        connector.wait(20)
+        other.run("write", "org.example.editor", "theme", "-string", "sepia")
+        expect(row.locator("td").nth(2)).to_have_text("1")
+        self.shoot(page, "fleet")
+        self.session.run("fleet", "leave")
+        expect(machines).to_have_count(0)
+
+    def connect(self, session: Session) -> subprocess.Popen[bytes]:
+        """Start a connector."""
+        connector = subprocess.Popen([PROGRAMS / "defaults", "fleet", "run"], env=session.environment)
+        self.addCleanup(lambda: (connector.kill(), connector.wait(20)))
+        return connector
 
     def show_number(self, page: Page) -> None:
         page.evaluate("location.hash = 'domain=org.example.noise&key=n'")

@@ -33,7 +33,7 @@ class Session:
     def __init__(self, root: Path) -> None:
         self.agent = Agent(root)
         self.manifests = root / "data/defaultsd/manifests"
-        self.agent.environment["XDG_DATA_HOME"] = f"{root}/data"
+        self.agent.environment |= {"XDG_DATA_HOME": f"{root}/data", "XDG_STATE_HOME": f"{root}/state"}
         self.agent.start()
         self.environment = {**self.agent.environment, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
         self.viewers: list[subprocess.Popen[str]] = []
