@@ -159,4 +159,5 @@ def main():
         shutil.rmtree(place)
 
 
-main()
+if __name__ == "__main__":
+    main()
