@@ -9,7 +9,7 @@ import Testing
 /// With `DEFAULTSD_FLEET_WORLDS=8`, eight times as many are tried: 10,000.
 @Suite("Fleets in simulated worlds")
 struct FleetTests {
-    private static let factor = getenv("DEFAULTSD_FLEET_WORLDS").flatMap { UInt64(String(cString: $0)) } ?? 1
+    static let factor = getenv("DEFAULTSD_FLEET_WORLDS").flatMap { UInt64(String(cString: $0)) } ?? 1
 
     private static func tryOut(_ count: UInt64, _ kind: World.Kind) {
         for seed in 1...count * factor {

@@ -147,6 +147,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
 struct PlainSeal: FleetSeal {
     let number = "0000000000000000"
 
+    func name(for text: String) -> String { ContentHash(Array(text.utf8)).description }
+
     private func sum(_ bytes: [UInt8], _ context: String) -> [UInt8] {
         Array(ContentHash(bytes + Array(context.utf8)).description.utf8)
     }

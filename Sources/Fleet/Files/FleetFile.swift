@@ -52,6 +52,9 @@ package protocol FleetSeal {
     /// The fleet's number, from which the key can't be found: 16 hexadecimal digits.
     var number: String { get }
 
+    /// Returns a name for a text, from which the text can't be found without the key: 32 hexadecimal digits.
+    func name(for text: String) -> String
+
     /// Encrypts bytes, and binds them to a context that isn't stored with them.
     func close(_ bytes: [UInt8], for context: String) throws -> [UInt8]
 

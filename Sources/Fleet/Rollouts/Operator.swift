@@ -1,0 +1,312 @@
+import Linux
+package import PropertyList
+
+/// The operator of a fleet's services: pushes values to groups of machines, to some of them first, and sees which
+/// machine has what.
+package final class Operator {
+    private let service: any RegisterService
+    private let seal: any FleetSeal
+    private let author: String
+    /// The time to wait after a failure, before the next attempt.
+    private let delay: Duration
+
+    package init(
+        _ service: any RegisterService, with seal: any FleetSeal, as author: String,
+        retryingAfter delay: Duration = .milliseconds(200)
+    ) {
+        (self.service, self.seal, self.author, self.delay) = (service, seal, author, delay)
+    }
+
+    // MARK: Reading
+
+    /// An entry with the revision of its register.
+    package struct Found: Sendable {
+        package var entry: PushedEntry
+        package var revision: Int64
+    }
+
+    /// Returns all that has been pushed and stands, by the names of its registers.
+    package func entries() throws -> [String: Found] {
+        let range = try service.range(RegisterName.pushed(seal))
+        return Dictionary(
+            uniqueKeysWithValues: range.registers.compactMap { register in
+                PushedEntry(register, opening: seal).map {
+                    (register.name, Found(entry: $0, revision: register.revision))
+                }
+            })
+    }
+
+    /// Returns the rollouts whose records are kept, in order.
+    package func rollouts() throws -> [Rollout] {
+        try service.range(RegisterName.rollouts(seal)).registers.compactMap { Rollout($0, opening: seal) }
+            .sorted { $0.number < $1.number }
+    }
+
+    /// Returns the receivers' reports, by name.
+    package func receivers() throws -> [ReceiverReport] {
+        try service.range(RegisterName.receivers(seal)).registers.compactMap { ReceiverReport($0, opening: seal) }
+            .sorted { ($0.name, $0.machine) < ($1.name, $1.machine) }
+    }
+
+    /// Returns the revision up to which a machine must have come to have all that a rollout has changed.
+    package func revision(of rollout: Rollout) throws -> Int64 {
+        let found = try entries()
+        return rollout.changes.compactMap { found[RegisterName.entry($0.key, of: $0.group, with: seal)]?.revision }
+            .max() ?? 0
+    }
+
+    // MARK: Pushing
+
+    /// Returns the rollout that a push would be, without doing anything.
+    ///
+    /// - Parameters:
+    ///   - values: The new values; `nil` for a removal.
+    ///   - groups: The groups of machines.
+    ///   - milliseconds: The time.
+    ///   - choose: A function that returns the share of a rollout with a number.
+    /// - Returns: The rollout.
+    /// - Throws: If some machines have values of another rollout that others don't have yet.
+    package func plan(
+        _ values: [PushedKey: PropertyListValue?], to groups: [String], at milliseconds: UInt64,
+        choosing choose: (Int64) -> Share
+    ) throws -> Rollout {
+        try prepare(values, to: groups, at: milliseconds, choosing: choose).rollout
+    }
+
+    /// Pushes values to groups of machines.
+    ///
+    /// A hundred changes at most are written together, so that every machine gets all of them or none; more are written
+    /// in parts.
+    ///
+    /// - Returns: The rollout.
+    /// - Throws: `OperatorFailure`, `RegisterFailure`
+    package func push(
+        _ values: [PushedKey: PropertyListValue?], to groups: [String], at milliseconds: UInt64,
+        choosing choose: (Int64) -> Share
+    ) throws -> Rollout {
+        for _ in 0..<Self.attempts {
+            let plan = try prepare(values, to: groups, at: milliseconds, choosing: choose)
+            let rollout = plan.rollout
+            let record = RegisterName.rollout(rollout.number, seal)
+            var records = [RegisterWrite(record, try rollout.sealed(with: seal))]
+            let old = rollout.number - Rollout.maximum
+            if old > 0 { records.append(RegisterWrite(RegisterName.rollout(old, seal), nil)) }
+            let writes = try rollout.changes.map { try write($0, of: rollout) }
+            var expected = plan.expected
+            expected[record] = 0
+            if try commit(rollout, recordedIn: records, entries: writes, expecting: expected) { return rollout }
+        }
+        throw OperatorFailure.busy
+    }
+
+    private static let attempts = 10
+
+    private func prepare(
+        _ values: [PushedKey: PropertyListValue?], to groups: [String], at milliseconds: UInt64,
+        choosing choose: (Int64) -> Share
+    ) throws -> (rollout: Rollout, expected: [String: Int64]) {
+        let found = try entries()
+        let number = max(try rollouts().last?.number ?? 0, found.values.map(\.entry.rollout).max() ?? 0) + 1
+        let share = choose(number)
+        var changes: [Rollout.Change] = []
+        var expected: [String: Int64] = [:]
+        for group in groups {
+            for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+                let name = RegisterName.entry(key, of: group, with: seal)
+                let current = found[name]
+                expected[name] = current?.revision ?? 0
+                var former = FormerValue.none
+                if let entry = current?.entry {
+                    if entry.share != .all { throw OperatorFailure.unfinished(entry) }
+                    former = FormerValue(value: entry.value, rollout: entry.rollout)
+                }
+                changes.append(Rollout.Change(group: group, key: key, value: value, former: former))
+            }
+        }
+        var random = SystemRandomNumberGenerator()
+        let rollout = Rollout(
+            number: number, milliseconds: milliseconds, author: author, share: share, changes: changes,
+            mark: random.next())
+        return (rollout, expected)
+    }
+
+    private func write(_ change: Rollout.Change, of rollout: Rollout) throws -> RegisterWrite {
+        let entry = PushedEntry(
+            change.key, of: change.group, change.value, rollout: rollout.number, share: rollout.share,
+            former: change.former)
+        return RegisterWrite(
+            RegisterName.entry(change.key, of: change.group, with: seal), try entry.sealed(with: seal),
+            isTemporary: change.value == nil && rollout.share == .all)
+    }
+
+    /// Writes the record of a rollout together with as many entries as possible, and then the others.
+    ///
+    /// - Returns: Whether they are written; not if registers weren't as expected.
+    private func commit(
+        _ rollout: Rollout, recordedIn records: [RegisterWrite], entries: [RegisterWrite],
+        expecting expected: [String: Int64]
+    ) throws -> Bool {
+        let name = RegisterName.rollout(rollout.number, seal)
+        var rest = entries[...]
+        var writes = records
+        var revision: Int64?
+        repeat {
+            var size = writes.reduce(0) { $0 + $1.size }
+            while let entry = rest.first, writes.count <= Self.changesAtOnce, size + entry.size <= RegisterLimits.bytes
+            {
+                size += entry.size
+                writes.append(entry)
+                rest.removeFirst()
+            }
+            guard size <= RegisterLimits.bytes, !writes.isEmpty else { throw OperatorFailure.tooLarge(size) }
+            var conditions: [String: Int64] = [:]
+            for write in writes { conditions[write.name] = expected[write.name] }
+            // Nobody has undone it since.
+            if let revision { conditions[name] = revision }
+            if revision == nil {
+                revision = try write(writes, expecting: conditions, recording: rollout)
+                if revision == nil { return false }
+            } else {
+                let written = try? write(writes, expecting: conditions, recording: nil)
+                if written ?? nil == nil { throw OperatorFailure.incomplete(rollout.number) }
+            }
+            writes = []
+        } while !rest.isEmpty
+        return true
+    }
+
+    private static let changesAtOnce = 100
+
+    /// Writes registers, if need be several times: conditions keep them from being written twice.
+    ///
+    /// - Parameters:
+    ///   - writes: The registers.
+    ///   - conditions: The revisions that registers must have.
+    ///   - rollout: The rollout whose record is among them; `nil` if it isn't.
+    /// - Returns: The revision; `nil` if registers weren't as expected.
+    /// - Throws: `RegisterFailure`
+    private func write(
+        _ writes: [RegisterWrite], expecting conditions: [String: Int64], recording rollout: Rollout?
+    ) throws -> Int64? {
+        for attempt in 1...Self.attempts {
+            do throws(RegisterFailure) {
+                if let revision = try service.write(writes, expecting: conditions) { return revision }
+                if attempt == 1 { return nil }
+            } catch {
+                guard case .unavailable = error, attempt < Self.attempts else {
+                    throw error
+                }
+                Backoff.pause(delay * attempt)
+            }
+            // Nobody knows whether it was written, except for whoever reads it back.
+            if let rollout {
+                guard let register = try service.register(RegisterName.rollout(rollout.number, seal)) else { continue }
+                if Rollout(register, opening: seal)?.mark == rollout.mark { return register.revision }
+                if conditions[register.name] != register.revision { return nil }
+            } else if let write = writes.first, let register = try service.register(write.name),
+                register.contents == write.contents
+            {
+                return register.revision
+            }
+        }
+        return nil
+    }
+
+    // MARK: Changing a rollout
+
+    /// Changes the share of machines that have a rollout's values.
+    ///
+    /// - Returns: The rollout, and the changes of which a later rollout has replaced the values.
+    package func set(_ share: Share, of number: Int64) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
+        try change(number) { rollout in
+            rollout.share = share
+        } entries: { entry, _ in
+            var entry = entry
+            entry.share = share
+            return entry.rollout == number ? entry : nil
+        }
+    }
+
+    /// Sets the values again that were there before a rollout, unless a later one has replaced them.
+    ///
+    /// - Returns: The rollout, and the changes of which a later rollout has replaced the values.
+    package func undo(_ number: Int64) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
+        let rollouts = try rollouts()
+        return try change(number) { rollout in
+            rollout.isUndone = true
+        } entries: { entry, change in
+            var entry = entry
+            // An earlier rollout that was undone doesn't come back.
+            var former = change.former
+            while let earlier = rollouts.first(where: { $0.number == former.rollout }), earlier.isUndone {
+                former =
+                    earlier.changes.first { $0.group == change.group && $0.key == change.key }?.former ?? .none
+            }
+            if entry.rollout == number {
+                (entry.value, entry.rollout, entry.share, entry.former) = (former.value, former.rollout, .all, .none)
+            } else if entry.former.rollout == number {
+                // A later rollout has given its value to some machines only.
+                entry.former = former
+            } else {
+                return nil
+            }
+            return entry
+        }
+    }
+
+    private func change(
+        _ number: Int64, record: (inout Rollout) -> Void, entries make: (PushedEntry, Rollout.Change) -> PushedEntry?
+    ) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
+        let name = RegisterName.rollout(number, seal)
+        for _ in 0..<Self.attempts {
+            guard let register = try service.register(name), var rollout = Rollout(register, opening: seal) else {
+                throw OperatorFailure.unknown(number)
+            }
+            if rollout.isUndone { throw OperatorFailure.undone(number) }
+            let found = try entries()
+            var expected = [name: register.revision]
+            var writes: [RegisterWrite] = []
+            var replaced: [Rollout.Change] = []
+            for change in rollout.changes {
+                let entryName = RegisterName.entry(change.key, of: change.group, with: seal)
+                guard let current = found[entryName], let entry = make(current.entry, change) else {
+                    replaced.append(change)
+                    continue
+                }
+                if current.entry.rollout != number, current.entry.share == .all { replaced.append(change) }
+                expected[entryName] = current.revision
+                writes.append(
+                    RegisterWrite(
+                        entryName, try entry.sealed(with: seal), isTemporary: entry.value == nil && entry.share == .all)
+                )
+            }
+            if writes.isEmpty { throw OperatorFailure.replaced(number) }
+            record(&rollout)
+            var random = SystemRandomNumberGenerator()
+            rollout.mark = random.next()
+            let records = [RegisterWrite(name, try rollout.sealed(with: seal))]
+            if try commit(rollout, recordedIn: records, entries: writes, expecting: expected) {
+                return (rollout, replaced)
+            }
+        }
+        throw OperatorFailure.busy
+    }
+}
+
+/// The reason why an operator can't do something.
+package enum OperatorFailure: Error, Sendable {
+    /// Others keep changing the same registers.
+    case busy
+    /// Some machines have an entry's value, and others don't yet.
+    case unfinished(PushedEntry)
+    /// A value or the record of the changes has too many bytes.
+    case tooLarge(Int)
+    /// A part of the rollout's changes couldn't be written.
+    case incomplete(Int64)
+    /// There is no rollout with this number, or its record is no longer kept.
+    case unknown(Int64)
+    /// The rollout has been undone.
+    case undone(Int64)
+    /// Later rollouts have replaced all values of this one.
+    case replaced(Int64)
+}

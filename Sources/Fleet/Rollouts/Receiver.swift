@@ -1,0 +1,322 @@
+package import DefaultsCore
+package import PropertyList
+
+/// The files of the layers into which a service's preferences go.
+package protocol ReceiverFiles: AnyObject {
+    /// Returns the values of a domain's file.
+    func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues
+
+    /// Sets and removes keys of a domain's file, and returns when that is durable.
+    func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError)
+}
+
+/// The place of a receiver's state, which survives a crash.
+package protocol ReceiverStore: AnyObject {
+    /// Replaces the state, and returns when that is durable.
+    func write(_ state: ReceiverState) throws(DefaultsError)
+}
+
+/// A machine of a service: it sets what operators push to its groups in the files that apply to all of its users.
+///
+/// It may be interrupted anywhere. The state has what is about to be set before the files do, and counts it as set
+/// after that; setting it twice changes nothing. Keys that nobody has pushed stay as they are. A key that somebody on
+/// the machine has changed stays so until it is pushed again; the report names it.
+package final class Receiver {
+    private let service: any RegisterService
+    private let seal: any FleetSeal
+    private let files: any ReceiverFiles
+    private let store: any ReceiverStore
+    private let groups: Set<String>
+
+    package private(set) var state: ReceiverState
+    /// The keys that can't be set, with the reasons.
+    package private(set) var problems: [PushedKey: DefaultsError] = [:]
+    /// The number of registers that can't be read: a later version has written them, or nobody with the key.
+    package private(set) var unreadable = 0
+    /// Whether the service's report is older than what has been set.
+    package private(set) var isReportDue = true
+    /// The differences that the last comparison found, which changes on their way may explain.
+    private var suspicion: [String: Int64] = [:]
+
+    /// The group of all receivers.
+    package static let everyone = "all"
+
+    package init(
+        _ state: ReceiverState, in groups: [String], following service: any RegisterService, with seal: any FleetSeal,
+        setting files: any ReceiverFiles, keepingStateIn store: any ReceiverStore
+    ) {
+        (self.state, self.service, self.seal, self.files, self.store) = (state, service, seal, files, store)
+        self.groups = Set(groups + [Self.everyone])
+    }
+
+    private var prefix: String { RegisterName.pushed(seal) }
+
+    // MARK: Following
+
+    /// Begins to follow, and sets what has changed since the state was written.
+    package func connect() throws {
+        suspicion = [:]
+        if let revision = state.mirror.revision { try service.watch(prefix, after: revision) } else { try reload() }
+        try apply()
+    }
+
+    /// Waits for an event, and sets what it brings.
+    ///
+    /// - Returns: The time to wait for a second event; `nil` if there was none in time.
+    /// - Throws: `RegisterFailure` if the service can't be used; then `connect` again. `DefaultsError` if the state
+    ///   can't be written.
+    package func follow(within milliseconds: Int32) throws -> Outcome {
+        guard let event = try service.nextEvent(within: milliseconds) else { return .nothing }
+        switch state.mirror.apply(event) {
+        case nil:
+            let hasChanged = try reload()
+            try apply()
+            return hasChanged ? .gap : .nothing
+        case true?:
+            try apply()
+            return .changes
+        case false?: return .nothing
+        }
+    }
+
+    /// The outcome of waiting.
+    package enum Outcome: Sendable {
+        case nothing, changes
+        /// Changes were missed, and the values are those of now.
+        case gap
+    }
+
+    /// Compares what was received with what the service has.
+    ///
+    /// A number of registers and a highest revision wouldn't show an event that was lost before others.
+    ///
+    /// - Returns: `gap` if changes had been lost on their way, and were found now; `changes` if the service has
+    ///   something else, which may be on its way: call this again in some seconds.
+    package func examine() throws -> Outcome {
+        let differences = state.mirror.differences(from: try service.revisions(prefix))
+        let isLost = differences.contains { suspicion[$0.key] == $0.value }
+        suspicion = differences
+        if differences.isEmpty { return .nothing }
+        guard isLost else { return .changes }
+        suspicion = [:]
+        let hasChanged = try reload()
+        try apply()
+        return hasChanged ? .gap : .nothing
+    }
+
+    /// Reads everything as of one revision, and watches from there; returns whether anything is new.
+    @discardableResult
+    private func reload() throws -> Bool {
+        let range = try service.range(prefix)
+        let hasChanged = state.mirror.replace(with: range)
+        try service.watch(prefix, after: range.revision)
+        return hasChanged
+    }
+
+    // MARK: Setting
+
+    /// The values that this machine gets.
+    private func wanted() -> [PushedKey: FormerValue] {
+        var wanted: [PushedKey: FormerValue] = [:]
+        unreadable = 0
+        for register in state.mirror.registers.values {
+            guard let entry = PushedEntry(register, opening: seal) else {
+                unreadable += 1
+                continue
+            }
+            guard groups.contains(entry.group) else { continue }
+            let value = entry.value(on: state.machine)
+            // Where several groups have a value, the latest push counts.
+            guard value.value != nil, wanted[entry.key].map({ $0.rollout < value.rollout }) ?? true else { continue }
+            wanted[entry.key] = value
+        }
+        return wanted
+    }
+
+    /// Sets what this machine gets, and removes what it no longer gets; tries again what couldn't be set.
+    package func apply() throws {
+        let former = state
+        let wanted = wanted()
+        problems = [:]
+        let keys = Set(wanted.keys).union(state.applied.keys).union(state.pending.keys)
+        // What the files are about to have, or to lose, the machine must know as its own, and not as set.
+        for key in keys where state.applied[key] != wanted[key].map({ Applied($0) }) {
+            if let hash = state.applied[key]?.hash { state.pending[key, default: []].insert(hash) }
+            if let value = wanted[key] { state.pending[key, default: []].insert(Applied(value).hash) }
+            state.applied[key] = nil
+        }
+        if state != former { try store.write(state) }
+        for ((layer, domain), keys) in Dictionary(grouping: keys, by: { Domain($0.layer, $0.domain) })
+            .map({ (($0.layer, $0.domain), $1) })
+        {
+            do throws(DefaultsError) {
+                let name = try DomainName(domain)
+                try apply(keys.sorted(), of: name, in: layer, wanted)
+            } catch {
+                for key in keys where state.pending[key] != nil { problems[key] = error }
+            }
+        }
+        // What is in the files is counted as such only now.
+        if state != former || isReportDue { try store.write(state) }
+        isReportDue = true
+    }
+
+    private struct Domain: Hashable {
+        let layer: PushedLayer
+        let domain: String
+        init(_ layer: PushedLayer, _ domain: String) { (self.layer, self.domain) = (layer, domain) }
+    }
+
+    /// A value that the machine has set, of which it knows the rollout and the hash.
+    package typealias Applied = ReceiverState.Applied
+
+    private func apply(
+        _ keys: [PushedKey], of domain: DomainName, in layer: PushedLayer, _ wanted: [PushedKey: FormerValue]
+    ) throws(DefaultsError) {
+        var edit: Difference = [:]
+        var removed: [PushedKey] = []
+        for key in keys {
+            if let value = wanted[key] {
+                if state.applied[key] != Applied(value) { edit[key.key] = .some(value.value) }
+            } else {
+                removed.append(key)
+            }
+        }
+        if edit.isEmpty, removed.isEmpty { return }
+        if !removed.isEmpty {
+            let values = try files.values(of: domain, in: layer)
+            for key in removed {
+                guard let hash = values[key.key].map({ Applied.hash($0) }) else { continue }
+                // What somebody has set since stays.
+                if state.pending[key]?.contains(hash) == true { edit[key.key] = .some(nil) }
+            }
+        }
+        if !edit.isEmpty { try set(edit, of: domain, in: layer, keys) }
+        for key in keys where problems[key] == nil {
+            state.applied[key] = wanted[key].map { Applied($0) }
+            state.pending[key] = nil
+        }
+    }
+
+    /// Sets keys together or, if some can't be set, as many of them as possible.
+    private func set(
+        _ edit: Difference, of domain: DomainName, in layer: PushedLayer, _ keys: [PushedKey]
+    ) throws(DefaultsError) {
+        do throws(DefaultsError) { try files.set(edit, of: domain, in: layer) } catch {
+            guard error.code == .invalidValue, edit.count > 1 else { throw error }
+            for key in keys {
+                guard let value = edit[key.key] else { continue }
+                do throws(DefaultsError) { try files.set([key.key: value], of: domain, in: layer) } catch {
+                    guard error.code == .invalidValue else { throw error }
+                    problems[key] = error
+                }
+            }
+        }
+    }
+
+    // MARK: Reporting
+
+    /// Writes this machine's report.
+    package func report(named name: String, version: String, at milliseconds: UInt64) throws {
+        var changed: [String] = []
+        for (key, applied) in state.applied.sorted(by: { $0.key < $1.key }) {
+            guard let domain = try? DomainName(key.domain) else { continue }
+            let values: DomainValues
+            do { values = try files.values(of: domain, in: key.layer) } catch {
+                problems[key] = error
+                continue
+            }
+            if values[key.key].map({ Applied.hash($0) }) != applied.hash { changed.append("\(key.domain) \(key.key)") }
+        }
+        var texts = problems.sorted { $0.key < $1.key }.map { "\($0.key.domain) \($0.key.key): \($0.value)" }
+        if unreadable > 0 { texts.append("It can't read \(unreadable) of the entries.") }
+        let report = ReceiverReport(
+            state.machine, named: name, in: groups.subtracting([Self.everyone]).sorted(),
+            revision: state.mirror.revision ?? 0, milliseconds: milliseconds, version: version,
+            problems: Array(texts.prefix(Self.maximumTexts)), changed: Array(changed.prefix(Self.maximumTexts)))
+        let register = RegisterName.receiver(state.machine, seal)
+        _ = try service.write(
+            [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
+        isReportDue = false
+    }
+
+    private static let maximumTexts = 20
+}
+
+/// The knowledge of a receiver that must outlive a crash.
+package struct ReceiverState: Hashable, Sendable {
+    package let machine: MachineID
+    /// The registers with what was pushed.
+    package internal(set) var mirror = RegisterMirror()
+    /// The keys that this machine has set in its files.
+    package internal(set) var applied: [PushedKey: Applied] = [:]
+    /// The hashes of the values that may be in the files because the machine was about to set them.
+    package internal(set) var pending: [PushedKey: Set<ContentHash>] = [:]
+
+    /// A value that was set.
+    package struct Applied: Hashable, Sendable {
+        package var rollout: Int64
+        package var hash: ContentHash
+
+        init(rollout: Int64, hash: ContentHash) { (self.rollout, self.hash) = (rollout, hash) }
+
+        init(_ value: FormerValue) {
+            self.init(rollout: value.rollout, hash: value.value.map { Self.hash($0) } ?? ContentHash(value: 0))
+        }
+
+        static func hash(_ value: PropertyListValue) -> ContentHash {
+            ContentHash((try? PropertyListValue.array([value]).write(as: .binary)) ?? Array("\(value)".utf8))
+        }
+    }
+
+    package init(_ machine: MachineID) { self.machine = machine }
+
+    package var propertyList: PropertyListValue {
+        [
+            "machine": .string(machine.text), "mirror": mirror.propertyList,
+            "pending": .array(
+                pending.sorted { $0.key < $1.key }.map { key, hashes in
+                    .array(
+                        [.string(key.layer.rawValue), .string(key.domain), .string(key.key)]
+                            + hashes.map { Int64(bitPattern: $0.value) }.sorted().map { .integer($0) })
+                }),
+            "applied": .array(
+                applied.sorted { $0.key < $1.key }.map { key, applied in
+                    [
+                        .string(key.layer.rawValue), .string(key.domain), .string(key.key), .integer(applied.rollout),
+                        .integer(Int64(bitPattern: applied.hash.value)),
+                    ]
+                }),
+        ]
+    }
+
+    /// Reads a state; `nil` if it isn't one.
+    package init?(_ value: PropertyListValue) {
+        guard case .dictionary(let entries) = value, case .string(let machine)? = entries["machine"],
+            let machine = MachineID(machine), let mirror = entries["mirror"].flatMap({ RegisterMirror($0) }),
+            case .array(let applied)? = entries["applied"], case .array(let pending)? = entries["pending"]
+        else { return nil }
+        self.init(machine)
+        self.mirror = mirror
+        for value in pending {
+            guard case .array(let parts) = value, parts.count >= 3, case .string(let layer) = parts[0],
+                let layer = PushedLayer(rawValue: layer), case .string(let domain) = parts[1],
+                case .string(let key) = parts[2]
+            else { return nil }
+            for part in parts.dropFirst(3) {
+                guard case .integer(let hash) = part else { return nil }
+                self.pending[PushedKey(key, of: domain, in: layer), default: []].insert(
+                    ContentHash(value: UInt64(bitPattern: hash)))
+            }
+        }
+        for value in applied {
+            guard case .array(let parts) = value, parts.count == 5, case .string(let layer) = parts[0],
+                let layer = PushedLayer(rawValue: layer), case .string(let domain) = parts[1],
+                case .string(let key) = parts[2], case .integer(let rollout) = parts[3],
+                case .integer(let hash) = parts[4]
+            else { return nil }
+            self.applied[PushedKey(key, of: domain, in: layer)] = Applied(
+                rollout: rollout, hash: ContentHash(value: UInt64(bitPattern: hash)))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package import PropertyList
+
+/// The record of an operator's push: which keys it has changed, for whom, and what they were before.
+package struct Rollout: Hashable, Sendable {
+    /// The number, which is larger than that of every earlier one.
+    package var number: Int64
+    /// The time of the push, in milliseconds since 1970.
+    package var milliseconds: UInt64
+    /// The name of the operator.
+    package var author: String
+    package var share: Share
+    /// Whether the former values have been set again.
+    package var isUndone = false
+    package var changes: [Change]
+    /// A number by which an operator knows the own record, if it isn't known whether it was written.
+    var mark: UInt64
+
+    /// A change of a key for a group.
+    package struct Change: Hashable, Sendable {
+        package var group: String
+        package var key: PushedKey
+        package var value: PropertyListValue?
+        package var former: FormerValue
+    }
+
+    /// The number of rollouts whose records are kept.
+    package static let maximum: Int64 = 1_000
+
+    /// The groups that have got it, in order.
+    package var groups: [String] { Set(changes.map(\.group)).sorted() }
+}
+
+/// The report of a receiver about itself.
+package struct ReceiverReport: Hashable, Sendable {
+    package var machine: MachineID
+    package var name: String
+    package var groups: [String]
+    /// The revision up to which the machine's files have everything.
+    package var revision: Int64
+    /// The time of the report, in milliseconds since 1970.
+    package var milliseconds: UInt64
+    package var version: String
+    /// The keys that couldn't be set, with the reasons.
+    package var problems: [String]
+    /// The keys that somebody on the machine has changed since.
+    package var changed: [String]
+
+    package init(
+        _ machine: MachineID, named name: String, in groups: [String], revision: Int64, milliseconds: UInt64,
+        version: String, problems: [String], changed: [String]
+    ) {
+        (self.machine, self.name, self.groups, self.revision) = (machine, name, groups, revision)
+        (self.milliseconds, self.version, self.problems) = (milliseconds, version, problems)
+        self.changed = changed
+    }
+}
+
+// MARK: Registers
+
+extension Rollout {
+    package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
+        var entries: [String: PropertyListValue] = [
+            "number": .integer(number), "time": .integer(Int64(clamping: milliseconds)), "author": .string(author),
+            "undone": .boolean(isUndone), "mark": .integer(Int64(bitPattern: mark)),
+            "changes": .array(
+                changes.map { change in
+                    var entries: [String: PropertyListValue] = [
+                        "group": .string(change.group), "layer": .string(change.key.layer.rawValue),
+                        "domain": .string(change.key.domain), "key": .string(change.key.key),
+                        "former": change.former.propertyList,
+                    ]
+                    entries["value"] = change.value
+                    return .dictionary(entries)
+                }),
+        ]
+        entries["limit"] = share.limit.map { .integer(Int64(bitPattern: $0)) }
+        return try seal.close(
+            try PropertyListValue.dictionary(entries).write(as: .binary), for: RegisterName.rollout(number, seal))
+    }
+
+    /// Reads a rollout; `nil` if the register isn't one of this fleet's, or is of a later version.
+    package init?(_ register: Register, opening seal: some FleetSeal) {
+        guard let bytes = try? seal.open(register.contents, for: register.name),
+            case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
+            case .integer(let number)? = entries["number"], case .integer(let time)? = entries["time"],
+            case .string(let author)? = entries["author"], case .boolean(let isUndone)? = entries["undone"],
+            case .integer(let mark)? = entries["mark"], case .array(let changes)? = entries["changes"]
+        else { return nil }
+        var read: [Change] = []
+        for change in changes {
+            guard case .dictionary(let entries) = change, case .string(let group)? = entries["group"],
+                case .string(let layer)? = entries["layer"], let layer = PushedLayer(rawValue: layer),
+                case .string(let domain)? = entries["domain"], case .string(let key)? = entries["key"],
+                let former = FormerValue(entries["former"])
+            else { return nil }
+            read.append(
+                Change(
+                    group: group, key: PushedKey(key, of: domain, in: layer), value: entries["value"], former: former))
+        }
+        var share = Share.all
+        if case .integer(let limit)? = entries["limit"] { share.limit = UInt64(bitPattern: limit) }
+        self.init(
+            number: number, milliseconds: UInt64(max(0, time)), author: author, share: share, isUndone: isUndone,
+            changes: read, mark: UInt64(bitPattern: mark))
+    }
+}
+
+extension ReceiverReport {
+    package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
+        func texts(_ texts: [String]) -> PropertyListValue { .array(texts.map { .string($0) }) }
+        let value: PropertyListValue = [
+            "name": .string(name), "groups": texts(groups), "revision": .integer(revision),
+            "time": .integer(Int64(clamping: milliseconds)), "version": .string(version), "problems": texts(problems),
+            "changed": texts(changed),
+        ]
+        return try seal.close(try value.write(as: .binary), for: RegisterName.receiver(machine, seal))
+    }
+
+    /// Reads a report; `nil` if the register isn't one of this fleet's, or is of a later version.
+    package init?(_ register: Register, opening seal: some FleetSeal) {
+        func texts(_ value: PropertyListValue?) -> [String]? {
+            guard case .array(let elements)? = value else { return nil }
+            return elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
+        }
+        guard let machine = MachineID(String(register.name.dropFirst(RegisterName.receivers(seal).count))),
+            let bytes = try? seal.open(register.contents, for: register.name),
+            case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
+            case .string(let name)? = entries["name"], let groups = texts(entries["groups"]),
+            case .integer(let revision)? = entries["revision"], case .integer(let time)? = entries["time"],
+            case .string(let version)? = entries["version"], let problems = texts(entries["problems"]),
+            let changed = texts(entries["changed"])
+        else { return nil }
+        self.init(
+            machine, named: name, in: groups, revision: revision, milliseconds: UInt64(max(0, time)),
+            version: version, problems: problems, changed: changed)
+    }
+}
