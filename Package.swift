@@ -24,6 +24,7 @@ let linux = TargetDependencyCondition.when(platforms: [.linux])
 let programs = TargetDependencyCondition.when(traits: ["Programs"])
 let viewer = TargetDependencyCondition.when(traits: ["Viewer"])
 let fleet = TargetDependencyCondition.when(traits: ["Fleet"])
+let fleetEtcd = TargetDependencyCondition.when(traits: ["FleetEtcd"])
 
 let package = Package(
     name: "defaultsd",
@@ -53,6 +54,9 @@ let package = Package(
         .trait(name: "Viewer", description: "Builds the program defaults-viewer."),
         .trait(name: "Fleet", description: "Builds the program defaults-fleet, with swift-crypto."),
         .trait(
+            name: "FleetEtcd", description: "Adds fleets on etcd to the program defaults-fleet, with grpc-swift.",
+            enabledTraits: ["Fleet"]),
+        .trait(
             name: "OverFoundation",
             description: "Makes DefaultsKit a layer over Foundation's class, as it is on Apple's systems."),
         .default(enabledTraits: ["Programs"]),
@@ -61,9 +65,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // None of its own traits are needed.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     // The layers, lowest first. A target may import only what it lists here: `.ci/run` builds with
@@ -175,14 +185,31 @@ let package = Package(
 
         // The edits of a fleet of machines, and the connector; without its trait, it only says so.
         .target(name: "Fleet", dependencies: ["DefaultsCore", "Linux", "PropertyList"], swiftSettings: settings),
-        .executableTarget(
-            name: "defaults-fleet",
+        .target(
+            name: "FleetCommand",
             dependencies: [
                 "DefaultsClient", "DefaultsCommand", "DefaultsCore", "DirectoryWatcher", "Fleet", "Linux", "Manifests",
                 "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
                 .product(name: "Crypto", package: "swift-crypto", condition: fleet),
             ],
+            swiftSettings: settings
+        ),
+        // The program alone imports grpc-swift, which brings a part of Foundation that changes the meaning of `stat`.
+        .executableTarget(
+            name: "defaults-fleet",
+            dependencies: [
+                "Fleet", "FleetCommand", "Linux",
+                .product(name: "Crypto", package: "swift-crypto", condition: fleetEtcd),
+                .product(name: "GRPCCore", package: "grpc-swift-2", condition: fleetEtcd),
+                .product(
+                    name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport", condition: fleetEtcd),
+                .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf", condition: fleetEtcd),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: fleetEtcd),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf", condition: fleetEtcd),
+                .product(name: "X509", package: "swift-certificates", condition: fleetEtcd),
+            ],
+            exclude: ["Etcd/etcd.proto"],
             swiftSettings: settings
         ),
 

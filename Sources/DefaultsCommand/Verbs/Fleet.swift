@@ -14,6 +14,10 @@ struct Fleet: ParsableCommand {
             defaults fleet approve [<code>]
             defaults fleet leave [--force]
             defaults fleet run
+            defaults fleet init etcd <directory> [--members <name>=<host>,…]
+            defaults fleet receive --groups <group>,…
+            defaults fleet push --to <group> [--canary <share>] <domain> <key> <value>
+            defaults fleet rollout [<number>] [--share <share>] [--undo] [--wait <seconds>]
             """,
         discussion: """
             A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
@@ -26,6 +30,10 @@ struct Fleet: ParsableCommand {
             shows edits that were overruled. `leave` ends the membership, and `run` is what the service defaults-fleet \
             runs. `defaults fleet join --help` describes `join`, and so on.
 
+            Services with many machines use etcd instead of a folder, if the program was built with it \
+            (`Config/install --etcd`): `init` sets it up, each machine runs `receive`, `push` sets keys on all \
+            machines of a group or some of them first, and `rollout` shows which machine has what, and undoes a push.
+
             EXAMPLES
               defaults fleet join ~/Sync/prefs
               defaults fleet add org.example.editor
@@ -36,7 +44,10 @@ struct Fleet: ParsableCommand {
     @Argument(
         parsing: .captureForPassthrough,
         help: ArgumentHelp("The action, with its operands and options.", valueName: "action"),
-        completion: .list(["join", "approve", "add", "remove", "status", "review", "leave", "run"]))
+        completion: .list([
+            "join", "approve", "add", "remove", "status", "review", "leave", "run", "init", "receive", "push",
+            "rollout",
+        ]))
     var words: [String] = []
 
     func run() throws {

@@ -71,7 +71,7 @@ struct Join: ParsableCommand {
         startService()
     }
 
-    private static var hostName: String {
+    static var hostName: String {
         var name = [CChar](repeating: 0, count: 256)
         gethostname(&name, name.count - 1)
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

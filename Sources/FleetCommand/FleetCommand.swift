@@ -1,0 +1,63 @@
+#if Fleet
+package import ArgumentParser
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+
+/// `defaults fleet`: a person's preferences on all machines, and a service's on all servers.
+package struct FleetCommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "defaults fleet",
+        abstract: "Keep preferences the same on several machines, by any folder that syncs.",
+        discussion: """
+            A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
+            machine to machine. Each machine writes files of its own there, in which nobody without the fleet's key \
+            can read a name or a value. What travels is what you have added. Of two edits of a key, the later one wins \
+            on all machines; the other stays in the history, and `defaults undo` brings it back.
+
+            EXAMPLES
+              defaults fleet join ~/Sync/prefs
+              defaults fleet add org.example.editor
+              defaults fleet status org.example.editor
+            """, version: Version.current,
+        subcommands: [Join.self, Leave.self, Add.self, Remove.self, Review.self, Status.self, Approve.self, Run.self]
+            + serviceVerbs)
+
+    /// The names of the verbs for services.
+    private static let serviceNames = ["init", "push", "rollout", "receive"]
+
+    private static var serviceVerbs: [any ParsableCommand.Type] {
+        RegisterEngines.current == nil ? [] : [Initialize.self, Push.self, RolloutVerb.self, Receive.self]
+    }
+
+    package init() {}
+
+    /// Runs the program.
+    ///
+    /// - Parameter engine: The engine for services; `nil` if the program was built without one.
+    package static func main(with engine: (any RegisterEngine)?) {
+        RegisterEngines.current = engine
+        do {
+            if serviceVerbs.isEmpty, let name = CommandLine.arguments.dropFirst().first, serviceNames.contains(name) {
+                throw Failure(
+                    "`defaults fleet \(name)` needs a program that was built with etcd: `Config/install --etcd`.",
+                    .unavailable)
+            }
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let error as DefaultsError {
+            Failure.end(error.description, ExitStatus(error))
+        } catch let failure as Failure {
+            Failure.end(failure.message, failure.status)
+        } catch let failure as FleetFailure {
+            Failure.end(failure.message, .inputOutput)
+        } catch {
+            if exitCode(for: error) == .validationFailure {
+                let message = message(for: error)
+                Failure.end("\(message)\(message.hasSuffix(".") ? "" : ".") See `defaults fleet --help`.", .usage)
+            }
+            exit(withError: error)
+        }
+    }
+}
+#endif

@@ -1,0 +1,216 @@
+#if Fleet
+import ArgumentParser
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+import Glibc
+import PropertyList
+
+/// `defaults fleet push DOMAIN KEY VALUE`.
+struct Push: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Set keys on all machines of a service, or on some of them first.",
+        usage: """
+            defaults fleet push --to <group>[,<group>…] [<options>] <domain> <key> <value>
+            defaults fleet push --to <group> [<options>] <domain> '{key = value;}'
+            defaults fleet push --to <group> --delete [<options>] <domain> <key>…
+            """,
+        discussion: """
+            Sets keys in the files of the managed layer, or with --layer system, in those of the system layer, on the \
+            machines that run `defaults fleet receive` for a group. Running programs follow at once. A value is \
+            written as for `defaults write`; a dictionary sets several keys together.
+
+            With --canary, only so many of the machines get it, such as 5% or 3; `defaults fleet rollout NUMBER \
+            --share all` gives it to the others, and --undo sets the former values again. --dry-run shows what would \
+            change, and changes nothing.
+
+            EXAMPLES
+              defaults fleet push --to web org.example.web Workers -int 8
+              defaults fleet push --to web,db --canary 5% org.example.web Mode fast
+              defaults fleet push --to web --dry-run org.example.web '{a = 1; b = 2;}'
+              defaults fleet push --to all --delete org.example.web Workers
+            """)
+
+    @OptionGroup var credentials: CredentialsOption
+    @Option(name: .customLong("to"), help: "The groups of machines, with commas; \"all\" is every machine.")
+    var groups: String
+    @Option(help: "The machines that get it first: a percentage such as 5%, or a number.") var canary: MachineShare?
+    @Option(help: "The layer: managed (values are forced) or system (users may replace them).")
+    var layer = PushedLayer.managed
+    @Flag(help: "Remove the keys.") var delete = false
+    @Flag(help: "Show what would change, and change nothing.") var dryRun = false
+    @Argument(help: "The domain.") var domain: String
+    @Argument(parsing: .captureForPassthrough, help: "The key and its value.") var operands: [String] = []
+
+    func run() throws {
+        let groups = try GroupNames.parse(groups)
+        let values = try values()
+        let desk = try OperatorDesk(credentials)
+        let machines = try desk.receivers(in: groups)
+        let count = canary?.count(of: machines.count) ?? machines.count
+        if canary != nil, count == 0 {
+            throw Failure("No machine of \(groups.joined(separator: ", ")) has reported yet.", .notFound)
+        }
+        let isForAll = canary == nil
+        func share(_ rollout: Int64) -> Share {
+            isForAll ? .all : Share(of: count, among: machines.map(\.machine), in: rollout)
+        }
+        let now = Timestamp.now().milliseconds
+        let rollout = try desk.run {
+            try dryRun
+                ? $0.plan(values, to: groups, at: now, choosing: share)
+                : $0.push(values, to: groups, at: now, choosing: share)
+        }
+        for change in rollout.changes { print(RolloutText.line(change)) }
+        let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
+        if dryRun {
+            print("This would be for \(included.count) of \(machines.count.counting("machine")) now.")
+            for machine in included.prefix(20) { print("  \(machine.name.printable)") }
+            if included.count > 20 { print("  and \(included.count - 20) more") }
+        } else {
+            print(
+                "Rollout \(rollout.number) is for \(included.count) of \(machines.count.counting("machine")). See "
+                    + "which have it: defaults fleet rollout \(rollout.number)")
+        }
+    }
+
+    private func values() throws -> [PushedKey: PropertyListValue?] {
+        let name = try DomainName(domain).description
+        func key(_ text: String) -> PushedKey { PushedKey(text, of: name, in: layer) }
+        if delete {
+            guard !operands.isEmpty else { throw Failure("Name the keys to remove.", .usage) }
+            return Dictionary(operands.map { (key($0), nil) }) { $1 }
+        }
+        var values: [PushedKey: PropertyListValue?] = [:]
+        switch try WriteOperands(operands, reading: .literal) {
+        case .all(let all): for (name, value) in all { values[key(name)] = .some(value) }
+        case .key(let name, .set(let value)): values[key(name.text)] = .some(value)
+        case .key:
+            throw Failure("A push sets whole values. Use -array, -dict or -int instead.", .usage)
+        }
+        if values.isEmpty { throw Failure("The dictionary has no keys.", .usage) }
+        let target = Domain(try DomainName(domain))
+        for (key, value) in values { try EditRequest.check(key.key, with: value, for: target) }
+        return values
+    }
+}
+
+extension PushedLayer: ExpressibleByArgument {}
+
+/// A number of machines: a percentage, or a count.
+enum MachineShare: ExpressibleByArgument {
+    case percent(Double)
+    case count(Int)
+
+    init?(argument: String) {
+        if argument.hasSuffix("%") {
+            guard let percent = Double(argument.dropLast()), percent > 0, percent <= 100 else { return nil }
+            self = .percent(percent)
+        } else if argument == "all" {
+            self = .percent(100)
+        } else {
+            guard let count = Int(argument), count > 0 else { return nil }
+            self = .count(count)
+        }
+    }
+
+    /// Returns how many machines it is of some: at least one, unless there are none.
+    func count(of machines: Int) -> Int {
+        switch self {
+        case .percent(let percent): min(machines, Int((Double(machines) * percent / 100).rounded(.up)))
+        case .count(let count): min(machines, count)
+        }
+    }
+}
+
+/// The names of groups of machines.
+enum GroupNames {
+    static func parse(_ text: String) throws(Failure) -> [String] {
+        let names = text.split(separator: ",").map(String.init)
+        let areValid = names.allSatisfy { name in
+            name.utf8.count <= 60
+                && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
+        }
+        guard !names.isEmpty, areValid else {
+            throw Failure("\"\(text.printable)\" isn't a list of groups. Use names such as web,eu.", .usage)
+        }
+        return Set(names).sorted()
+    }
+}
+
+/// The option with the fleet's credentials.
+struct CredentialsOption: ParsableArguments {
+    @Option(help: "The file with the fleet's credentials, instead of DEFAULTS_FLEET_CREDENTIALS.", completion: .file())
+    var credentials: String?
+}
+
+/// The work of an operator with a fleet, and its failures as sentences.
+struct OperatorDesk {
+    private let `operator`: Operator
+
+    init(_ option: CredentialsOption) throws {
+        let credentials = try FleetCredentials(option: option.credentials, as: .operator)
+        let user = getpwuid(getuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? "\(getuid())"
+        `operator` = Operator(
+            try RegisterEngines.require().client(with: credentials), with: credentials.secret,
+            as: "\(user)@\(Join.hostName)")
+    }
+
+    func run<Result>(_ body: (Operator) throws -> Result) throws -> Result {
+        do { return try body(`operator`) } catch let failure as OperatorFailure {
+            throw failure.failure
+        } catch let failure as RegisterFailure {
+            throw failure.failure
+        }
+    }
+
+    /// Returns the machines of some groups.
+    func receivers(in groups: [String]) throws -> [ReceiverReport] {
+        try run { try $0.receivers() }.filter { report in
+            groups.contains(Receiver.everyone) || report.groups.contains(where: groups.contains)
+        }
+    }
+}
+
+extension RegisterFailure {
+    var failure: Failure {
+        switch self {
+        case .unavailable(let reason):
+            Failure(
+                "etcd can't be reached: \(Self.sentence(reason)) Check that its members are running, and try again.",
+                .unavailable)
+        case .expired(let day):
+            Failure(
+                "The certificate in the credentials has expired on \(day). Sign new ones with `defaults fleet init "
+                    + "etcd DIRECTORY --renew`, and replace the file.", .unavailable)
+        case .refused(let reason): Failure("etcd refuses the request: \(Self.sentence(reason))", .unavailable)
+        }
+    }
+
+    private static func sentence(_ text: String) -> String { text.hasSuffix(".") ? text : "\(text)." }
+}
+
+extension OperatorFailure {
+    var failure: Failure {
+        switch self {
+        case .busy:
+            Failure("Others keep pushing the same keys. Nothing was changed; try again.", .temporaryFailure)
+        case .unfinished(let entry):
+            Failure(
+                "Rollout \(entry.rollout) has given \(entry.key.domain) \(entry.key.key) to some machines only. End it "
+                    + "first: defaults fleet rollout \(entry.rollout) --share all, or --undo.", .temporaryFailure)
+        case .tooLarge(let size):
+            Failure("The values take \(size) bytes; \(RegisterLimits.bytes) is the limit. Push them in parts.", .usage)
+        case .incomplete(let number):
+            Failure(
+                "Only a part of rollout \(number) was written. Undo it: defaults fleet rollout \(number) --undo.",
+                .temporaryFailure)
+        case .unknown(let number): Failure("There is no rollout \(number). See `defaults fleet rollout`.", .notFound)
+        case .undone(let number): Failure("Rollout \(number) has been undone.", .notFound)
+        case .replaced(let number):
+            Failure("Later rollouts have replaced all values of rollout \(number).", .notFound)
+        }
+    }
+}
+#endif

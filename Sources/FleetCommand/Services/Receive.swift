@@ -1,0 +1,250 @@
+#if Fleet
+import ArgumentParser
+import DefaultsClient
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+import Glibc
+import Linux
+import PropertyList
+
+/// `defaults fleet receive`.
+struct Receive: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receive",
+        abstract: "Receive a service's preferences on this machine.",
+        discussion: """
+            Sets what operators push to the groups of this machine in the files of the managed and system layers \
+            (DEFAULTS_MANAGED_DIRECTORY, and the first of DEFAULTS_SYSTEM_DIRECTORIES), where all programs see it at \
+            once, and reports what the machine has. It runs until it is ended, usually as root by a service. While \
+            etcd can't be reached, everything stays as it is.
+
+            A key that nobody has pushed stays as it is, and so does one that somebody on the machine has changed, \
+            until it is pushed again.
+
+            EXAMPLES
+              defaults fleet receive --credentials /etc/defaultsd/receivers.fleet \\
+                --groups web,eu
+              defaults fleet receive --groups db --state ~/receiver
+            """)
+
+    @OptionGroup var credentials: CredentialsOption
+    @Option(help: "The groups of this machine, with commas.") var groups: String?
+    @Option(help: "The name that operators see (default: the host's name).") var name: String?
+    @Option(help: "The directory of the machine's state.", completion: .directory)
+    var state = "/var/lib/defaultsd/receiver"
+
+    func run() throws {
+        let groups = try groups.map { try GroupNames.parse($0) } ?? []
+        let place = ReceiverPlace(Path.resolved(Environment.current.expandingTilde(state)))
+        guard let lock = try place.lock() else {
+            throw Failure("Another `defaults fleet receive` is running with \(place.path).", .temporaryFailure)
+        }
+        try follow(place, groups)
+        _ = consume lock
+    }
+
+    /// The time between comparisons, and between reports, in milliseconds.
+    private static let interval: Int64 = 600_000
+    /// The time after which a difference is looked at again, and after which what couldn't be set is tried again.
+    private static let retryInterval: Int64 = 30_000
+
+    private func follow(_ place: ReceiverPlace, _ groups: [String]) throws {
+        let files = try LayerFiles(Environment.current)
+        var reporter = ReceiverReporter()
+        let name = name ?? Join.hostName
+        var failures = 0
+        while true {
+            do {
+                // A new file may have a new certificate.
+                let credentials = try FleetCredentials(option: credentials.credentials, as: .receiver)
+                let client = try RegisterEngines.require().client(with: credentials)
+                let receiver = Receiver(
+                    try place.read(), in: groups, following: client, with: credentials.secret, setting: files,
+                    keepingStateIn: place)
+                try receiver.connect()
+                var (nextExamination, nextRetry) = (MonotonicTime.now() + 2_000, MonotonicTime.distantFuture)
+                var nextReport = MonotonicTime.now()
+                while true {
+                    reporter.update(receiver)
+                    let next = min(nextExamination, nextReport, nextRetry)
+                    let outcome = try receiver.follow(within: next.millisecondsLeft)
+                    if outcome == .gap { reporter.reportGap() }
+                    if outcome != .nothing {
+                        failures = 0
+                        // A thousand machines don't report in the same moment.
+                        nextReport = min(nextReport, .now() + Int64.random(in: 0...500))
+                    }
+                    if nextExamination <= .now() {
+                        let outcome = try receiver.examine()
+                        failures = 0
+                        if outcome == .gap { reporter.reportGap() }
+                        nextExamination = .now() + (outcome == .changes ? Self.retryInterval : Self.interval)
+                    }
+                    if nextRetry <= .now() {
+                        try receiver.apply()
+                        nextReport = .now()
+                    }
+                    nextRetry = receiver.problems.isEmpty ? .distantFuture : min(nextRetry, .now() + Self.retryInterval)
+                    if nextRetry <= .now() { nextRetry = .now() + Self.retryInterval }
+                    if nextReport <= .now() {
+                        try receiver.report(named: name, version: Version.current, at: Timestamp.now().milliseconds)
+                        nextReport = .now() + Self.interval
+                    }
+                }
+            } catch let failure as RegisterFailure {
+                reporter.update(failure)
+            } catch let error as DefaultsError {
+                reporter.update("\(error)")
+            }
+            // After a member has ended, its thousand machines don't come to the next one in the same moment.
+            let limit = min(30_000, 250 << min(failures, 8))
+            Backoff.pause(.milliseconds(Int.random(in: limit / 4...limit)))
+            failures += 1
+        }
+    }
+}
+
+/// The problems of a receiver; each is reported once.
+private struct ReceiverReporter {
+    private var reported: Set<String> = []
+    private var unreachableSince: MonotonicTime?
+
+    /// The time after which it is reported that no member can be reached, in milliseconds.
+    private static let delay: Int64 = 10_000
+
+    mutating func update(_ receiver: Receiver) {
+        if unreachableSince != nil, reported.contains(where: { $0.hasPrefix("etcd") }) {
+            Failure.report("etcd can be reached again.")
+        }
+        unreachableSince = nil
+        var texts = Set(receiver.problems.map { "\($0.domain) \($0.key) can't be set: \($1)" })
+        if receiver.unreadable > 0 {
+            texts.insert(
+                "\(receiver.unreadable.counting("entry", plural: "entries")) can't be read: a later version has "
+                    + "written them, or they aren't this fleet's.")
+        }
+        report(texts)
+    }
+
+    mutating func update(_ failure: RegisterFailure) {
+        let since = unreachableSince ?? .now()
+        unreachableSince = since
+        if case .unavailable = failure, since + Self.delay > .now() { return }
+        report([failure.failure.message])
+    }
+
+    mutating func update(_ text: String) { report([text]) }
+
+    func reportGap() {
+        Failure.report("Some changes came only now: etcd had not reported them, or no longer has them.")
+    }
+
+    private mutating func report(_ texts: Set<String>) {
+        for text in texts.subtracting(reported).sorted() { Failure.report(text) }
+        reported = texts
+    }
+}
+
+/// The directory with a receiver's state.
+private final class ReceiverPlace: ReceiverStore {
+    let path: String
+
+    init(_ path: String) { self.path = path }
+
+    func lock() throws(DefaultsError) -> LockFile? {
+        do throws(SystemCall.Failure) {
+            try LogLocation(log: "\(path)/receiver").makeDirectory()
+            return try LogLocation(log: "\(path)/receiver").lock()
+        } catch {
+            throw DefaultsError(
+                .directory, errno: error.number, "\(path) can't be used", remedy: "Run as root, or use --state.")
+        }
+    }
+
+    /// Reads the state, or creates that of a new machine.
+    func read() throws -> ReceiverState {
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            let file = try FileDescriptor(opening: "\(path)/state", O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            bytes = try file.read(upTo: Int(try file.status().st_size))
+        } catch {
+            guard error.number == ENOENT else {
+                throw DefaultsError(.unreadable, errno: error.number, "\(path)/state can't be read")
+            }
+            var random = SystemRandomNumberGenerator()
+            let state = ReceiverState(.random(using: &random))
+            try write(state)
+            return state
+        }
+        guard let value = try? PropertyListValue(parsing: bytes, limits: PropertyListLimits(bytes: 1 << 30)),
+            let state = ReceiverState(value)
+        else {
+            throw DefaultsError(
+                .damaged, "\(path)/state is damaged.",
+                remedy: "Remove it: the machine gets a new identifier, and keys that are no longer pushed stay.")
+        }
+        return state
+    }
+
+    func write(_ state: ReceiverState) throws(DefaultsError) {
+        let bytes: [UInt8]
+        do { bytes = try state.propertyList.write(as: .binary) } catch {
+            throw DefaultsError(.invalidValue, "\(path)/state can't be written: \(error)")
+        }
+        do throws(SystemCall.Failure) {
+            try NewFile.replace("\(path)/state", with: bytes)
+            try FileDescriptor.synchronizeDirectory(path)
+        } catch { throw DefaultsError(.notSaved, errno: error.number, "\(path)/state can't be written") }
+    }
+}
+
+/// The files of this machine's layers.
+private final class LayerFiles: ReceiverFiles {
+    private let directories: [PushedLayer: String]
+
+    init(_ environment: Environment) throws {
+        let system = SystemDirectories(environment: environment)
+        guard let managed = system.managed, let anyUser = system.anyUser.first else {
+            throw Failure(
+                "There is no directory for the managed and the system layer. Set DEFAULTS_MANAGED_DIRECTORY and "
+                    + "DEFAULTS_SYSTEM_DIRECTORIES to absolute paths.", .usage)
+        }
+        directories = [.managed: managed, .system: anyUser]
+    }
+
+    /// Returns a store of a layer's files, each of which is then a user's own.
+    ///
+    /// It lasts for one use, so that it holds nothing in memory.
+    private func store(of layer: PushedLayer) throws(DefaultsError) -> EmbeddedStore {
+        guard let path = directories[layer] else { throw DefaultsError(.directory, "There is no such layer.") }
+        return EmbeddedStore(PreferencesDirectory(path: path), system: .none, mayReplaceDamage: false)
+    }
+
+    func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues {
+        let snapshot = try store(of: layer).snapshot(of: Domain(domain), keys: nil)
+        if let damage = snapshot.damage { throw DefaultsError(.damaged, "\(damage)") }
+        return snapshot.values
+    }
+
+    func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) {
+        let store = try store(of: layer)
+        if let directory = directories[layer] {
+            do throws(SystemCall.Failure) { try Self.makeDirectory(directory) } catch {
+                throw DefaultsError(.directory, errno: error.number, "\(directory) can't be made")
+            }
+        }
+        try store.edit(Domain(domain), with: values, replacesAll: false)
+        try store.synchronize(Domain(domain))
+    }
+
+    private static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
+        if !Path.isMissing(path) { return }
+        let parent = Path.directory(of: path)
+        if parent != path { try makeDirectory(parent) }
+        try NewFile.makeDirectory(path)
+        // Everybody reads what applies to everybody.
+        if getuid() == 0 { chmod(path, 0o755) }
+    }
+}
+#endif

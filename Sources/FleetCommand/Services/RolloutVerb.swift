@@ -1,0 +1,231 @@
+#if Fleet
+import ArgumentParser
+import DefaultsCommand
+import DefaultsCore
+import Fleet
+import Linux
+import PropertyList
+
+/// `defaults fleet rollout [NUMBER]`.
+struct RolloutVerb: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rollout",
+        abstract: "Show which machines have a rollout, give it to more, or undo it.",
+        discussion: """
+            Without a number, lists the last rollouts, or with --machines, the machines. A machine has a rollout when \
+            its files have the values. One that somebody has changed since is named, and so is one that couldn't set \
+            them, or hasn't reported for an hour.
+
+            --share gives the rollout to more machines, or fewer: 50%, a number, or all. --undo sets the former \
+            values again, unless a later rollout has replaced them. --wait waits until all machines have what they \
+            should, and fails if they don't in so many seconds.
+
+            --json prints an object: "number", "time" (in seconds since 1970), "author", "undone", "changes" and \
+            "machines", each with "machine", "name", "groups", "included" (whether the rollout is for it), "state" \
+            ("has", "former", "waiting", "changed", "failed" or "silent"), "seen" and "problems".
+
+            EXAMPLES
+              defaults fleet rollout
+              defaults fleet rollout 7
+              defaults fleet rollout 7 --share all --wait 60
+              defaults fleet rollout 7 --undo
+            """)
+
+    @OptionGroup var credentials: CredentialsOption
+    @Argument(help: "The number of the rollout.") var number: Int64?
+    @Option(help: "The machines that get it: a percentage such as 50%, a number, or all.") var share: MachineShare?
+    @Flag(help: "Set the former values again.") var undo = false
+    @Option(help: "The seconds to wait until all machines have what they should.") var wait: Int?
+    @Flag(help: "List the machines.") var machines = false
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        if share != nil, undo { throw ValidationError("Use only one of --share and --undo.") }
+        if number == nil, share != nil || undo || wait != nil { throw ValidationError("Name the rollout's number.") }
+        if let wait, !(1...86_400).contains(wait) { throw ValidationError("Use 1 to 86400 seconds.") }
+    }
+
+    func run() throws {
+        let desk = try OperatorDesk(credentials)
+        guard let number else { return try list(desk) }
+        if undo {
+            let replaced = try desk.run { try $0.undo(number) }.replaced
+            print("Rollout \(number) has been undone.")
+            report(replaced)
+        } else if let share {
+            let rollout = try rollout(number, desk)
+            let receivers = try desk.receivers(in: rollout.groups)
+            let count = share.count(of: receivers.count)
+            let isAll = if case .percent(100) = share { true } else { false }
+            let new = isAll ? Share.all : Share(of: count, among: receivers.map(\.machine), in: number)
+            report(try desk.run { try $0.set(new, of: number) }.replaced)
+        }
+        let end = MonotonicTime.now() + Int64(wait ?? 0) * 1_000
+        var state = try RolloutState(try rollout(number, desk), desk)
+        while wait != nil, !state.isComplete, end > .now() {
+            Backoff.pause(.milliseconds(250))
+            state = try RolloutState(state.rollout, desk)
+        }
+        print(json ? JSONText.of(state.propertyList) : state.text)
+        if wait != nil, !state.isComplete {
+            throw Failure("Not all machines have what they should.", .timeout)
+        }
+    }
+
+    private func rollout(_ number: Int64, _ desk: OperatorDesk) throws -> Rollout {
+        guard let found = try desk.run({ try $0.rollouts() }).first(where: { $0.number == number }) else {
+            throw OperatorFailure.unknown(number).failure
+        }
+        return found
+    }
+
+    private func report(_ replaced: [Rollout.Change]) {
+        for change in replaced {
+            Failure.report(
+                "\(change.group): \(change.key.domain) \(change.key.key) stays as a later rollout has set it.")
+        }
+    }
+
+    private func list(_ desk: OperatorDesk) throws {
+        if machines {
+            let reports = try desk.run { try $0.receivers() }
+            for report in reports {
+                print(json ? JSONText.of(.dictionary(RolloutState.entries(of: report))) : RolloutState.line(of: report))
+            }
+            if reports.isEmpty, !json { print("No machine has reported yet.") }
+            return
+        }
+        let rollouts = try desk.run { try $0.rollouts() }
+        for rollout in rollouts.suffix(json ? rollouts.count : 20) {
+            print(json ? JSONText.of(RolloutText.propertyList(rollout)) : RolloutText.line(rollout))
+        }
+        if rollouts.isEmpty, !json { print("Nothing has been pushed yet.") }
+    }
+}
+
+/// A rollout as text.
+enum RolloutText {
+    static func line(_ change: Rollout.Change) -> String {
+        func text(_ value: PropertyListValue?) -> String { value.map { ValueText.short($0) } ?? "(none)" }
+        let layer = change.key.layer == .managed ? "" : "\(change.key.layer.rawValue) "
+        return "\(change.group): \(layer)\(change.key.domain.printable) \(change.key.key.printable): "
+            + "\(text(change.former.value)) -> \(text(change.value))"
+    }
+
+    static func line(_ rollout: Rollout) -> String {
+        let time = ChangeText.moment(Timestamp(milliseconds: rollout.milliseconds))
+        let keys = Set(rollout.changes.map { "\($0.key.domain) \($0.key.key)" })
+        let what = keys.count == 1 ? keys.first ?? "" : keys.count.counting("key")
+        let state = rollout.isUndone ? "undone" : rollout.share == .all ? "all machines" : "some machines"
+        return "\(rollout.number)  \(time)  \(rollout.author.printable)  \(rollout.groups.joined(separator: ","))  "
+            + "\(what.printable)  \(state)"
+    }
+
+    static func propertyList(_ rollout: Rollout) -> PropertyListValue {
+        [
+            "number": .integer(rollout.number), "time": .integer(Int64(clamping: rollout.milliseconds / 1_000)),
+            "author": .string(rollout.author), "undone": .boolean(rollout.isUndone),
+            "changes": .array(
+                rollout.changes.map { change in
+                    var entries: DomainValues = [
+                        "group": .string(change.group), "layer": .string(change.key.layer.rawValue),
+                        "domain": .string(change.key.domain), "key": .string(change.key.key),
+                    ]
+                    entries["value"] = change.value
+                    entries["former"] = change.former.value
+                    return .dictionary(entries)
+                }),
+        ]
+    }
+}
+
+/// The machines of a rollout, with what each of them has.
+struct RolloutState {
+    enum MachineState: String { case has, former, waiting, changed, failed, silent }
+
+    let rollout: Rollout
+    private let machines: [(report: ReceiverReport, isIncluded: Bool, state: MachineState)]
+
+    /// The time after which a machine counts as silent, in milliseconds; machines report every ten minutes.
+    private static let silence: UInt64 = 3_600_000
+
+    init(_ rollout: Rollout, _ desk: OperatorDesk) throws {
+        self.rollout = rollout
+        let revision = try desk.run { try $0.revision(of: rollout) }
+        let now = Timestamp.now().milliseconds
+        let keys = Set(rollout.changes.map { "\($0.key.domain) \($0.key.key)" })
+        machines = try desk.receivers(in: rollout.groups).map { report in
+            let isIncluded = !rollout.isUndone && rollout.share.includes(report.machine, in: rollout.number)
+            let state: MachineState =
+                if report.milliseconds + Self.silence < now {
+                    .silent
+                } else if report.revision < revision {
+                    .waiting
+                } else if report.problems.contains(where: { problem in keys.contains { problem.hasPrefix("\($0): ") } })
+                {
+                    .failed
+                } else if report.changed.contains(where: keys.contains) {
+                    .changed
+                } else { isIncluded ? .has : .former }
+            return (report, isIncluded, state)
+        }
+    }
+
+    /// Whether every machine has what it should.
+    var isComplete: Bool { machines.allSatisfy { $0.state == .has || $0.state == .former } }
+
+    var text: String {
+        var lines = [RolloutText.line(rollout)] + rollout.changes.map { "  \(RolloutText.line($0))" }
+        let count = machines.count { $0.isIncluded }
+        lines.append("For \(count) of \(machines.count.counting("machine")):")
+        for state in [MachineState.has, .former, .waiting, .changed, .failed, .silent] {
+            let found = machines.filter { $0.state == state }
+            if found.isEmpty { continue }
+            lines.append("  \(Self.words[state] ?? ""): \(found.count)")
+            if state == .former || state == .has && count == machines.count && count > 20 { continue }
+            lines += found.prefix(50).map { machine in
+                let problems = state == .failed ? machine.report.problems.map { ": \($0.printable)" }.joined() : ""
+                return "    \(machine.report.name.printable)\(problems)"
+            }
+            if found.count > 50 { lines.append("    and \(found.count - 50) more") }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static let words: [MachineState: String] = [
+        .has: "have it", .former: "have the former values", .waiting: "haven't confirmed it yet",
+        .changed: "somebody has changed it there", .failed: "couldn't set it",
+        .silent: "haven't reported for an hour",
+    ]
+
+    var propertyList: PropertyListValue {
+        guard case .dictionary(var entries) = RolloutText.propertyList(rollout) else { return [:] }
+        entries["machines"] = .array(
+            machines.map { machine in
+                var entries = Self.entries(of: machine.report)
+                entries["included"] = .boolean(machine.isIncluded)
+                entries["state"] = .string(machine.state.rawValue)
+                return .dictionary(entries)
+            })
+        return .dictionary(entries)
+    }
+
+    static func entries(of report: ReceiverReport) -> DomainValues {
+        func texts(_ texts: [String]) -> PropertyListValue { .array(texts.map { .string($0) }) }
+        return [
+            "machine": .string(report.machine.text), "name": .string(report.name), "groups": texts(report.groups),
+            "seen": .integer(Int64(clamping: report.milliseconds / 1_000)), "version": .string(report.version),
+            "problems": texts(report.problems), "changed": texts(report.changed),
+        ]
+    }
+
+    static func line(of report: ReceiverReport) -> String {
+        let time = ChangeText.moment(Timestamp(milliseconds: report.milliseconds))
+        let troubles =
+            report.problems.map { "  problem: \($0.printable)" }
+            + report.changed.map { "  changed there: \($0.printable)" }
+        return "\(report.name.printable)  \(report.groups.joined(separator: ","))  seen \(time)"
+            + troubles.joined(separator: "")
+    }
+}
+#endif

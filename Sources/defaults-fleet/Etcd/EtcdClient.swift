@@ -1,0 +1,428 @@
+#if FleetEtcd
+import Dispatch
+import Fleet
+import FleetCommand
+import FoundationEssentials
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+import Glibc
+import Linux
+import SwiftProtobuf
+
+/// A client of etcd's members, over TLS with a certificate of its own.
+///
+/// The watch and the requests have a connection each, so that neither waits for the other. After a failure, the next
+/// request goes to another member. For one thread.
+final class EtcdClient: RegisterService {
+    private typealias Client = GRPCClient<HTTP2ClientTransport.Posix>
+
+    private let credentials: FleetCredentials
+    /// The member in use.
+    private var member: Int
+    private var requests: Connection?
+    private var watch: Watch?
+    /// The day of the lease that was granted last.
+    private var leaseDay: Int64 = 0
+    /// A number by which machines share the leases of a day, since etcd looks at all keys of one with every use.
+    private let leaseNumber = Int64.random(in: 0..<64)
+
+    /// The time to wait for an answer.
+    private static let timeout: Duration = .seconds(5)
+    private static let page: Int64 = 1_000
+    /// The lifetime of temporary registers.
+    private static let leaseDays: Int64 = 90
+    /// The identifier of the first day's lease; those of other programs are random.
+    private static let firstLease: Int64 = 0x6465_6661_0000_0000
+
+    init(_ credentials: FleetCredentials) {
+        self.credentials = credentials
+        // Not all machines use the same member.
+        member = Int.random(in: 0..<max(1, credentials.endpoints.count))
+    }
+
+    /// Closes the connections; the next request goes to another member.
+    func disconnect() {
+        (requests, watch) = (nil, nil)
+        member = (member + 1) % max(1, credentials.endpoints.count)
+    }
+
+    // MARK: Registers
+
+    func range(_ prefix: String) throws(RegisterFailure) -> RegisterRange {
+        let (pairs, revision, service) = try pairs(Etcdserverpb_RangeRequest(prefix))
+        return RegisterRange(pairs.map { Register($0) }, revision: revision, service: service)
+    }
+
+    func revisions(_ prefix: String) throws(RegisterFailure) -> [String: Int64] {
+        var request = Etcdserverpb_RangeRequest(prefix)
+        request.keysOnly = true
+        let pairs = try pairs(request).pairs
+        return Dictionary(pairs.map { (Register($0).name, $0.modRevision) }) { $1 }
+    }
+
+    /// Returns all pairs of a range, as of one revision, with that and the service's identifier.
+    private func pairs(
+        _ request: Etcdserverpb_RangeRequest
+    ) throws(RegisterFailure) -> (pairs: [Etcdserverpb_KeyValue], revision: Int64, service: UInt64) {
+        var request = request
+        request.limit = Self.page
+        var pairs: [Etcdserverpb_KeyValue] = []
+        while true {
+            let page = try read {
+                try await Etcdserverpb_KV.Client(wrapping: $0).range($1, options: $2)
+            } with: {
+                request
+            }
+            pairs += page.kvs
+            if request.revision == 0 { request.revision = page.header.revision }
+            guard page.more, let last = page.kvs.last else {
+                return (pairs, request.revision, page.header.clusterID)
+            }
+            request.key = last.key + [0]
+        }
+    }
+
+    func register(_ name: String) throws(RegisterFailure) -> Register? {
+        var request = Etcdserverpb_RangeRequest()
+        request.key = FleetData(name)
+        let answer = try read {
+            try await Etcdserverpb_KV.Client(wrapping: $0).range($1, options: $2)
+        } with: {
+            request
+        }
+        return answer.kvs.first.map { Register($0) }
+    }
+
+    func write(
+        _ writes: [RegisterWrite], expecting expected: [String: Int64]
+    ) throws(RegisterFailure) -> Int64? {
+        var request = Etcdserverpb_TxnRequest()
+        let lease = writes.contains(where: \.isTemporary) ? try lease() : 0
+        request.compare = expected.map { name, revision in
+            .with {
+                ($0.key, $0.target, $0.result) = (FleetData(name), .mod, .equal)
+                $0.modRevision = revision
+            }
+        }
+        request.success = writes.map { write in
+            .with { operation in
+                if let contents = write.contents {
+                    operation.requestPut = .with {
+                        ($0.key, $0.value) = (FleetData(write.name), FleetData(contents))
+                        $0.lease = write.isTemporary ? lease : 0
+                    }
+                } else {
+                    operation.requestDeleteRange = .with { $0.key = FleetData(write.name) }
+                }
+            }
+        }
+        let answer = try call {
+            try await Etcdserverpb_KV.Client(wrapping: $0).txn($1, options: $2)
+        } with: {
+            request
+        }
+        return answer.succeeded ? answer.header.revision : nil
+    }
+
+    /// Returns today's lease, which all machines share, after it was granted if need be.
+    private func lease() throws(RegisterFailure) -> Int64 {
+        let day = Int64(time(nil)) / 86_400
+        // Nobody may use a lease of which he may not write all keys.
+        let id = Self.firstLease + (credentials.role == .operator ? 1 << 24 : 0) + day * 64 + leaseNumber
+        if day == leaseDay { return id }
+        var request = Etcdserverpb_LeaseGrantRequest()
+        (request.id, request.ttl) = (id, Self.leaseDays * 86_400)
+        do throws(RegisterFailure) {
+            let grant = request
+            _ = try call {
+                try await Etcdserverpb_Lease.Client(wrapping: $0).leaseGrant($1, options: $2)
+            } with: {
+                grant
+            }
+        } catch {
+            guard case .refused(let reason) = error, reason.contains("lease already exists") else { throw error }
+        }
+        leaseDay = day
+        return id
+    }
+
+    // MARK: Requests
+
+    /// Makes a request that changes nothing, of one member after the other until one answers.
+    private func read<Request: Sendable, Answer: Sendable>(
+        _ body:
+            @escaping @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Request, CallOptions) async throws -> Answer,
+        with request: () -> Request
+    ) throws(RegisterFailure) -> Answer {
+        for _ in credentials.endpoints {
+            do throws(RegisterFailure) { return try call(body, with: request) } catch {
+                guard case .unavailable = error else { throw error }
+            }
+        }
+        return try call(body, with: request)
+    }
+
+    /// Makes a request, and waits for the answer.
+    func call<Request: Sendable, Answer: Sendable>(
+        _ body:
+            @escaping @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Request, CallOptions) async throws -> Answer,
+        with request: () -> Request
+    ) throws(RegisterFailure) -> Answer {
+        let connection: Connection
+        if let requests { connection = requests } else { connection = try connect() }
+        requests = connection
+        let client = connection.client
+        let request = request()
+        let result = Self.wait { () async -> Result<Answer, RegisterFailure> in
+            do { return .success(try await body(client, request, .etcd(timeout: Self.timeout))) } catch {
+                return .failure(RegisterFailure(error))
+            }
+        }
+        if case .failure(.unavailable) = result { disconnect() }
+        return try result.get()
+    }
+
+    /// Runs something asynchronous, and waits for it on this thread.
+    private static func wait<Answer: Sendable>(_ body: @escaping @Sendable () async -> Answer) -> Answer {
+        let semaphore = DispatchSemaphore(value: 0)
+        let answer = ForkSafeMutex<Answer?>(nil)
+        Task.detached {
+            let value = await body()
+            answer.withLock { $0 = value }
+            semaphore.signal()
+        }
+        while true {
+            semaphore.wait()
+            if let value = answer.withLock({ $0 }) { return value }
+        }
+    }
+
+    private func connect() throws(RegisterFailure) -> Connection {
+        guard credentials.endpoints.indices.contains(member) else { throw .refused("There is no etcd member.") }
+        // etcd wouldn't say why it refuses the certificate.
+        if let day = FleetAuthority.expiry(of: credentials.certificate) { throw .expired(day) }
+        do { return try Connection(to: credentials.endpoints[member], with: credentials) } catch {
+            throw RegisterFailure(error)
+        }
+    }
+
+    /// A connection to a member, which ends with this object.
+    private final class Connection: Sendable {
+        let client: Client
+        private let task: Task<Void, Never>
+
+        init(to endpoint: FleetCredentials.Endpoint, with credentials: FleetCredentials) throws {
+            var config = HTTP2ClientTransport.Posix.Config.defaults
+            config.http2.authority = FleetCredentials.serverName
+            // etcd accepts pings every five seconds at most.
+            config.connection.keepalive = .init(
+                time: .seconds(10), timeout: .seconds(5), allowWithoutCalls: true)
+            config.backoff = .init(initial: .milliseconds(200), max: .seconds(5), multiplier: 1.6, jitter: 0.2)
+            let transport = try HTTP2ClientTransport.Posix(
+                target: .dns(host: endpoint.host, port: endpoint.port),
+                transportSecurity: .mTLS(
+                    certificateChain: [.bytes(credentials.certificate, format: .pem)],
+                    privateKey: .bytes(credentials.privateKey, format: .pem)
+                ) { $0.trustRoots = .certificates([.bytes(credentials.authority, format: .pem)]) },
+                config: config)
+            let client = GRPCClient(transport: transport)
+            self.client = client
+            task = Task.detached { try? await client.runConnections() }
+        }
+
+        deinit {
+            client.beginGracefulShutdown()
+            task.cancel()
+        }
+    }
+
+    // MARK: The watch
+
+    func watch(_ prefix: String, after revision: Int64) throws(RegisterFailure) {
+        watch = nil
+        watch = Watch(prefix, after: revision, on: try connect())
+    }
+
+    func nextEvent(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
+        guard let watch else { throw .unavailable("The watch has ended.") }
+        do throws(RegisterFailure) { return try watch.next(within: milliseconds) } catch {
+            disconnect()
+            throw error
+        }
+    }
+
+    /// A watch of registers, which ends with this object.
+    private final class Watch {
+        private let events = EventQueue()
+        private let task: Task<Void, Never>
+        private let connection: Connection
+
+        init(_ prefix: String, after revision: Int64, on connection: Connection) {
+            self.connection = connection
+            var create = Etcdserverpb_WatchRequest()
+            create.createRequest = .with {
+                ($0.key, $0.rangeEnd) = (FleetData(prefix), Etcdserverpb_RangeRequest(prefix).rangeEnd)
+                $0.startRevision = revision + 1
+            }
+            let (request, events) = (create, events)
+            task = Task.detached { [client = connection.client] in
+                // A member that has lost its leader ends the watch then, instead of staying silent.
+                let metadata: Metadata = ["hasleader": "true"]
+                do {
+                    try await Etcdserverpb_Watch.Client(wrapping: client).watch(
+                        metadata: metadata, options: .etcd(timeout: nil)
+                    ) { writer in
+                        try await writer.write(request)
+                        // The stream of requests stays open until the watch ends.
+                        while true { try await Task.sleep(for: .seconds(3_600)) }
+                    } onResponse: { response in
+                        for try await message in response.messages { try events.add(message) }
+                    }
+                    events.end(.unavailable("etcd has ended the watch."))
+                } catch { events.end(RegisterFailure(error)) }
+            }
+        }
+
+        deinit { task.cancel() }
+
+        func next(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
+            try events.next(within: milliseconds)
+        }
+    }
+}
+
+/// The events of a watch that haven't been received yet.
+private final class EventQueue: Sendable {
+    private struct State {
+        var events: [RegisterEvent] = []
+        var registers = 0
+        var end: RegisterFailure?
+    }
+
+    /// The number of registers after which a slow receiver gets a gap instead.
+    private static let maximum = 20_000
+
+    private let state = ForkSafeMutex(State())
+    /// Readable while there are events, or the end.
+    private let descriptor = EventDescriptor.open()
+
+    deinit { close(descriptor) }
+
+    func add(_ message: Etcdserverpb_WatchResponse) throws {
+        if message.compactRevision > 0 { return add(.gap, count: 0) }
+        if message.canceled { throw RegisterFailure.unavailable("etcd has ended the watch: \(message.cancelReason)") }
+        if message.events.isEmpty { return }
+        var (changed, removed): ([String: Register], Set<String>) = ([:], [])
+        for event in message.events {
+            let register = Register(event.kv)
+            if event.type == .delete {
+                changed[register.name] = nil
+                removed.insert(register.name)
+            } else {
+                changed[register.name] = register
+                removed.remove(register.name)
+            }
+        }
+        let revision = message.events.map(\.kv.modRevision).max() ?? message.header.revision
+        add(
+            .changes(Array(changed.values), removed: Array(removed), revision: revision),
+            count: message.events.count)
+    }
+
+    private func add(_ event: RegisterEvent, count: Int) {
+        state.withLock { state in
+            if state.registers + count > Self.maximum { (state.events, state.registers) = ([.gap], 0) }
+            state.events.append(event)
+            state.registers += count
+        }
+        EventDescriptor.signal(descriptor)
+    }
+
+    func end(_ failure: RegisterFailure) {
+        state.withLock { $0.end = failure }
+        EventDescriptor.signal(descriptor)
+    }
+
+    func next(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
+        let end = MonotonicTime.now() + Int64(milliseconds)
+        while true {
+            EventDescriptor.reset(descriptor)
+            let next = state.withLock { state -> Result<RegisterEvent, RegisterFailure>? in
+                if state.events.isEmpty { return state.end.map { .failure($0) } }
+                let event = state.events.removeFirst()
+                if case .changes(let changed, let removed, _) = event {
+                    state.registers = max(0, state.registers - changed.count - removed.count)
+                }
+                return .success(event)
+            }
+            if let next { return try next.get() }
+            guard end > .now() else { return nil }
+            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            poll(&polled, 1, end.millisecondsLeft)
+        }
+    }
+}
+
+// MARK: Values
+
+typealias FleetData = Data
+
+extension Data {
+    init(_ text: String) { self.init(text.utf8) }
+}
+
+/// The ranges of etcd's keys.
+enum EtcdRange {
+    /// Returns the end of the keys that begin with a prefix, which must not end with the largest byte.
+    static func end(of prefix: String) -> Data {
+        var bytes = Array(prefix.utf8)
+        bytes[bytes.count - 1] += 1
+        return Data(bytes)
+    }
+}
+
+extension CallOptions {
+    fileprivate static func etcd(timeout: Duration?) -> CallOptions {
+        var options = CallOptions.defaults
+        options.timeout = timeout
+        options.waitForReady = false
+        options.maxResponseMessageBytes = 64 << 20
+        return options
+    }
+}
+
+extension RegisterFailure {
+    fileprivate init(_ error: any Error) {
+        if let failure = error as? RegisterFailure {
+            self = failure
+            return
+        }
+        guard let error = error as? RPCError else {
+            self = .unavailable("\(error)")
+            return
+        }
+        let cause = error.cause.map { " (\($0))" } ?? ""
+        switch error.code {
+        case .invalidArgument, .permissionDenied, .unauthenticated, .failedPrecondition, .outOfRange,
+            .resourceExhausted, .notFound, .alreadyExists, .unimplemented:
+            self = .refused("\(error.message)\(cause)")
+        default: self = .unavailable("\(error.message)\(cause)")
+        }
+    }
+}
+
+extension Register {
+    fileprivate init(_ pair: Etcdserverpb_KeyValue) {
+        self.init(String(decoding: pair.key, as: UTF8.self), Array(pair.value), revision: pair.modRevision)
+    }
+}
+
+extension Etcdserverpb_RangeRequest {
+    /// Creates the request for all registers whose names begin with a prefix.
+    fileprivate init(_ prefix: String) {
+        self.init()
+        key = FleetData(prefix)
+        rangeEnd = EtcdRange.end(of: prefix)
+    }
+}
+#endif

@@ -1,0 +1,335 @@
+"""Fleets on etcd, on the real thing."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from cluster import NETWORK, Cluster, Receiver, command, enter_namespace, make_network
+from machines import PROGRAMS, await_true
+
+LONG = "FLEET_LONG" in os.environ
+DOMAIN = "org.example.web"
+
+
+class EtcdCase(unittest.TestCase):
+    members = 3
+    configuration = {}
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True)
+        self.addCleanup(directory.cleanup)
+        self.place = pathlib.Path(directory.name)
+        self.cluster = Cluster(self.place, self.members)
+        self.addCleanup(self.cluster.end)
+        self.cluster.configure(**self.configuration)
+        self.cluster.begin()
+        self.receivers = []
+
+    def add(self, name, groups="web", **options):
+        receiver = Receiver(self.cluster, name, groups, **options)
+        receiver.start()
+        self.receivers.append(receiver)
+        self.addCleanup(receiver.stop, signal.SIGKILL)
+        return receiver
+
+    def add_many(self, count, groups="web"):
+        for number in range(count):
+            self.add(f"{groups}-{number:03}", groups)
+        self.await_reports(count)
+        return self.receivers[-count:]
+
+    def await_reports(self, count):
+        await_true(lambda: len(self.cluster.machines()) >= count, f"{count} reports")
+
+    def states(self, number):
+        """Returns how many machines are in each state."""
+        machines = self.cluster.rollout(number)["machines"]
+        return {state: sum(machine["state"] == state for machine in machines) for state in
+                {machine["state"] for machine in machines}}
+
+    def assert_values(self, receivers, key, value):
+        for receiver in receivers:
+            self.assertEqual(receiver.values(DOMAIN).get(key), value, f"{receiver.name}: {receiver.complaints}")
+
+
+class RolloutTests(EtcdCase):
+    def test_rollout_to_some_then_all_then_undone_while_a_member_is_killed(self):
+        count = 100 if LONG else 20
+        receivers = self.add_many(count)
+        first = self.cluster.push("--to", "web", DOMAIN, "Workers", "-int", "4")
+        self.cluster.rollout(first, "--wait", "60")
+        self.assert_values(receivers, "Workers", 4)
+        second = self.cluster.push("--to", "web", "--canary", "5%", DOMAIN, "Workers", "-int", "8")
+        self.cluster.rollout(second, "--wait", "60")
+        canaries = count // 20
+        self.assertEqual(self.states(second), {"has": canaries, "former": count - canaries})
+        self.assertEqual(sum(receiver.values(DOMAIN)["Workers"] == 8 for receiver in receivers), canaries)
+        leader = self.cluster.leader()
+        self.cluster.stop(leader)
+        self.cluster.rollout(second, "--share", "all", "--wait", "60")
+        self.assert_values(receivers, "Workers", 8)
+        self.cluster.start(leader)
+        self.cluster.rollout(second, "--undo", "--wait", "60")
+        self.assert_values(receivers, "Workers", 4)
+        self.assertEqual("", "".join(receiver.complaints for receiver in receivers))
+
+    def test_groups_layers_kinds_and_removal(self):
+        web, both = self.add("w"), self.add("b", "web,db")
+        self.await_reports(2)
+        dry = command("push", "--to", "db", "--dry-run", DOMAIN, "{ Size = 5; }", environment=self.cluster.operator)
+        self.assertIn("1 of 1 machine", dry.stdout)
+        self.assertIn("(none) -> ", dry.stdout)
+        self.assertEqual(self.cluster.machines()[0]["problems"], [])
+        number = self.cluster.push("--to", "db", "--layer", "system", DOMAIN, "List", "-array", "a", "-int", "2")
+        self.cluster.rollout(number, "--wait", "30")
+        self.assertEqual(both.values(DOMAIN, "system"), {"List": ["a", 2]})
+        self.assertEqual(web.values(DOMAIN, "system"), {})
+        # A key that somebody on the machine has, and nobody has pushed, stays.
+        subprocess.run(
+            [PROGRAMS / "defaults", "write", both.system / f"{DOMAIN}.plist", "Own", "x"], check=True,
+            env=os.environ | {"DEFAULTS_NO_AGENT": "1", "DEFAULTS_DIRECTORY": str(both.home)})
+        number = self.cluster.push("--to", "db", "--layer", "system", "--delete", DOMAIN, "List")
+        self.cluster.rollout(number, "--wait", "30")
+        self.assertEqual(both.values(DOMAIN, "system"), {"Own": "x"})
+
+    def test_apps_see_it_live(self):
+        receiver = self.add("w")
+        (self.place / "prefs").mkdir()
+        (self.place / "run").mkdir(mode=0o700)
+        environment = os.environ | {
+            "DEFAULTS_DIRECTORY": f"{self.place}/prefs", "XDG_RUNTIME_DIR": f"{self.place}/run",
+            "XDG_STATE_HOME": f"{self.place}/state", "DEFAULTS_MANAGED_DIRECTORY": str(receiver.managed),
+            "DEFAULTS_SYSTEM_DIRECTORIES": str(receiver.system)}
+        agent = subprocess.Popen([PROGRAMS / "defaultsd"], env=environment, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (agent.kill(), agent.wait()))
+        run = lambda *words: subprocess.run(
+            [PROGRAMS / "defaults", *words], env=environment, capture_output=True, text=True)
+        await_true(lambda: run("status").returncode == 0, "the agent")
+        self.cluster.push("--to", "all", DOMAIN, "Mode", "fast")
+        await_true(lambda: run("read", "--effective", DOMAIN, "Mode").stdout == "fast\n", "the value")
+
+    def test_nobody_without_the_key_can_read_or_push(self):
+        self.add("secret-machine")
+        self.await_reports(1)
+        self.cluster.push("--to", "web", DOMAIN, "SecretKey", "SecretValue")
+        root = self.cluster.sign_root()
+        found = self.cluster.etcdctl("get", "--prefix", "/", certificate=root).stdout
+        self.assertGreater(found.count("/defaultsd/"), 2)
+        for text in [DOMAIN, "SecretKey", "SecretValue", "secret-machine"]:
+            self.assertNotIn(text, found)
+        prefix = next(line for line in found.splitlines() if "/pushed/" in line)
+        receiver = self.cluster.extract("receivers")
+        self.assertEqual(self.cluster.etcdctl("get", prefix, certificate=receiver, check=False).returncode, 0)
+        denied = self.cluster.etcdctl("put", prefix, "x", certificate=receiver, check=False)
+        self.assertIn("permission denied", denied.stderr)
+        with_theirs = {"DEFAULTS_FLEET_CREDENTIALS": f"{self.cluster.place}/receivers.fleet"}
+        refused = command("push", "--to", "web", DOMAIN, "k", "v", environment=with_theirs, check=False)
+        self.assertEqual(refused.returncode, 64)
+        # Without a certificate, nothing is answered.
+        gate = subprocess.run(
+            ["curl", "-sk", f"https://{NETWORK}.1:2379/v3/kv/range"], capture_output=True, text=True)
+        self.assertNotEqual(gate.returncode, 0)
+
+
+class FaultTests(EtcdCase):
+    def test_partition_of_the_member_in_use(self):
+        receivers = self.add_many(6)
+        for number in self.cluster.numbers if LONG else [random.choice(self.cluster.numbers)]:
+            self.cluster.isolate(number)
+            rollout = self.cluster.push("--to", "web", DOMAIN, "k", "-int", str(number))
+            self.cluster.rollout(rollout, "--wait", "90")
+            self.assert_values(receivers, "k", number)
+            self.cluster.rejoin(number)
+
+    def test_members_are_paused_and_the_leader_changes(self):
+        receivers = self.add_many(4)
+        for number in range(3 if LONG else 1):
+            leader = await_true(self.cluster.leader, "a leader")
+            self.cluster.pause(leader)
+            rollout = self.cluster.push("--to", "web", DOMAIN, "k", "-int", str(number))
+            self.cluster.rollout(rollout, "--wait", "90")
+            self.assert_values(receivers, "k", number)
+            self.cluster.resume(leader)
+
+    def test_a_lost_member_is_not_missed(self):
+        receivers = self.add_many(3)
+        self.cluster.stop(2)
+        subprocess.run(["rm", "-rf", self.cluster.place / "m2/data"], check=True)
+        rollout = self.cluster.push("--to", "web", DOMAIN, "k", "v")
+        self.cluster.rollout(rollout, "--wait", "60")
+        self.assert_values(receivers, "k", "v")
+
+    def test_receivers_are_killed_at_any_moment(self):
+        receivers = self.add_many(3)
+        seed = random.randrange(1 << 30)
+        chance = random.Random(seed)
+        for number in range(200 if LONG else 15):
+            victim = chance.choice(receivers)
+            rollout = self.cluster.push("--to", "web", DOMAIN, f"k{number % 5}", "-int", str(number))
+            time.sleep(chance.random() * 0.05)
+            victim.stop(signal.SIGKILL)
+            victim.start()
+        self.cluster.rollout(rollout, "--wait", "60")
+        expected = receivers[0].values(DOMAIN)
+        self.assertEqual(expected[f"k{number % 5}"], number, f"seed {seed}")
+        self.assertEqual([receiver.values(DOMAIN) for receiver in receivers], [expected] * 3, f"seed {seed}")
+
+    def test_compaction_while_a_receiver_is_away_is_a_gap_and_loses_nothing(self):
+        receiver, other = self.add_many(2)
+        self.cluster.push("--to", "web", DOMAIN, "gone", "1")
+        self.cluster.rollout(self.cluster.push("--to", "web", DOMAIN, "first", "1"), "--wait", "30")
+        receiver.stop(signal.SIGKILL)
+        for number in range(5):
+            self.cluster.push("--to", "web", DOMAIN, f"k{number}", "-int", str(number))
+        self.cluster.push("--to", "web", "--delete", DOMAIN, "gone")
+        root = self.cluster.sign_root()
+        status = self.cluster.etcdctl("get", "/", "--write-out=json", certificate=root).stdout
+        revision = status.split('"revision":')[1].split(",")[0].rstrip("}\n")
+        self.cluster.etcdctl("compact", revision, certificate=root)
+        rollout = self.cluster.push("--to", "web", DOMAIN, "last", "1")
+        receiver.start()
+        self.cluster.rollout(rollout, "--wait", "60")
+        expected = {"first": "1", "last": "1"} | {f"k{number}": number for number in range(5)}
+        self.assertEqual(receiver.values(DOMAIN), expected)
+        self.assertEqual(other.values(DOMAIN), expected)
+        self.assertIn("Some changes came only now", receiver.complaints)
+
+    def test_two_operators_push_at_the_same_time(self):
+        receivers = self.add_many(2)
+        numbers = []
+
+        def push(name):
+            for value in range(10):
+                numbers.append(self.cluster.push("--to", "web", DOMAIN, name, "-int", str(value)))
+
+        threads = [threading.Thread(target=push, args=[name]) for name in ["same", "same", "other"]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(numbers), list(range(1, 31)))
+        self.cluster.rollout(30, "--wait", "60")
+        self.assertEqual(receivers[0].values(DOMAIN), receivers[1].values(DOMAIN))
+
+    def test_a_stream_of_ten_thousand_edits(self):
+        receivers = self.add_many(3)
+        rounds = 100 if LONG else 20
+        for number in range(rounds):
+            keys = " ".join(f"key{index} = <*I{number}>;" for index in range(100))
+            rollout = self.cluster.push("--to", "web", DOMAIN, "{" + keys + "}")
+        self.cluster.rollout(rollout, "--wait", "120")
+        for receiver in receivers:
+            values = receiver.values(DOMAIN)
+            self.assertEqual((len(values), set(values.values())), (100, {rounds - 1}))
+
+
+class TimeTests(EtcdCase):
+    members = 1
+
+    def test_an_expired_certificate_is_named_and_a_new_one_taken_without_a_restart(self):
+        directory = self.place / "expired"
+        directory.mkdir()
+        place = self.cluster.place
+        for name in ["members.plist", "authority.pem", "authority-key.pem"]:
+            (directory / name).write_bytes((place / name).read_bytes())
+        subprocess.run(
+            ["faketime", "5 days ago", PROGRAMS / "defaults-fleet", "init", "etcd", str(directory), "--days", "1"],
+            capture_output=True)
+        (place / "machine.fleet").write_bytes((directory / "receivers.fleet").read_bytes())
+        (place / "machine.fleet").chmod(0o600)
+        receiver = Receiver(self.cluster, "late", "web")
+        receiver.start("machine.fleet")
+        self.addCleanup(receiver.stop, signal.SIGKILL)
+        await_true(lambda: receiver.complaints, "a complaint")
+        self.assertRegex(receiver.complaints, "(?i)expired")
+        (place / "machine.fleet").write_bytes((place / "receivers.fleet").read_bytes())
+        self.await_reports(1)
+
+    def test_clocks_a_day_off_change_nothing(self):
+        ahead = self.add("ahead", wrapper=["faketime", "-f", "+1d"])
+        behind = self.add("behind", wrapper=["faketime", "-f", "-20h"])
+        self.await_reports(2)
+        rollout = self.cluster.push("--to", "web", DOMAIN, "k", "v")
+        await_true(lambda: ahead.values(DOMAIN) == behind.values(DOMAIN) == {"k": "v"}, "the value")
+
+
+class SpaceTests(EtcdCase):
+    members = 1
+    configuration = {"quota_backend_bytes": 4 << 20}
+
+    def test_a_full_etcd_refuses_a_push_with_the_reason_and_nothing_is_half_done(self):
+        receiver = self.add("w")
+        self.await_reports(1)
+        text = "x" * 100_000
+        done = None
+        for number in range(100):
+            done = self.cluster.push("--to", "web", DOMAIN, f"k{number}", text, check=False)
+            if not isinstance(done, int):
+                break
+        self.assertNotIsInstance(done, int)
+        self.assertIn("space", done.stderr)
+        self.assertEqual(done.returncode, 69)
+        await_true(lambda: len(receiver.values(DOMAIN)) == number, "the values before")
+
+
+class WrongInputTests(unittest.TestCase):
+    def test_mistakes_are_named(self):
+        with tempfile.TemporaryDirectory() as place:
+            for words, status, text in [
+                (["init", "etcd", f"{place}/new"], 64, "--members"),
+                (["init", "etcd", f"{place}/new", "--members", "a"], 64, "isn't a member"),
+                (["init", "etcd", f"{place}/new", "--members", "a=h,a=i"], 64, "different name"),
+                (["push", "--to", "web", "d", "k", "v"], 64, "--credentials"),
+                (["push", "--credentials", f"{place}/none", "--to", "web", "d", "k", "v"], 66, "can't be read"),
+                (["push", "--to", "we b", "d", "k", "v"], 64, "isn't a list of groups"),
+                (["push", "--to", "web", "--canary", "0%", "d", "k", "v"], 64, "canary"),
+                (["rollout", "--undo"], 64, "number"),
+                (["rollout", "7", "--undo", "--share", "all"], 64, "only one"),
+                (["receive", "--groups", "x/y"], 64, "isn't a list of groups"),
+            ]:
+                done = command(*words, check=False)
+                self.assertEqual((done.returncode, text in done.stderr), (status, True), f"{words}: {done.stderr}")
+            members = "a=127.0.0.1:1"
+            command("init", "etcd", f"{place}/fleet", "--members", members)
+            operator = {"DEFAULTS_FLEET_CREDENTIALS": f"{place}/fleet/operator.fleet"}
+            done = command("push", "--to", "web", "d", "k", "v", environment=operator, check=False)
+            self.assertEqual((done.returncode, "can't be reached" in done.stderr), (69, True), done.stderr)
+            os.chmod(f"{place}/fleet/operator.fleet", 0o644)
+            done = command("push", "--to", "web", "d", "k", "v", environment=operator, check=False)
+            self.assertIn("chmod 600", done.stderr)
+            other = command("init", "etcd", f"{place}/fleet", "--members", "b=127.0.0.1:1", check=False)
+            self.assertIn("other members", other.stderr)
+
+
+class ReadmeTests(unittest.TestCase):
+    def test_the_recipe_makes_a_fleet_of_this_machine(self):
+        text = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
+        lines = text.split("## Push to your servers")[1].split("```")[1].splitlines()
+        script = [line[2:] for line in lines if line.startswith("# ")]
+        self.assertEqual(len(script), 10)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            environment = os.environ | {
+                "HOME": home, "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+                "DEFAULTS_MANAGED_DIRECTORY": f"{home}/managed", "DEFAULTS_SYSTEM_DIRECTORIES": f"{home}/system"}
+            # The machine's state is below /var/lib.
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/var/lib"], check=True)
+            self.addCleanup(subprocess.run, ["umount", "/var/lib"], check=True)
+            done = subprocess.run(
+                ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
+                 "mount -t tmpfs tmpfs /run; ip link set lo up; set -e\n" + "\n".join(script)],
+                env=environment, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("have it: 1", done.stdout)
+            self.assertIn("org.example.web.plist", os.listdir(f"{home}/managed"))
+
+
+if __name__ == "__main__":
+    enter_namespace()
+    make_network()
+    unittest.main()
