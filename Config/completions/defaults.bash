@@ -1230,7 +1230,7 @@ _defaults_fleet() {
     # Offer positional completions
     case "${positional_number}" in
     *)
-        __defaults_add_completions -W 'join'$'\n''approve'$'\n''add'$'\n''remove'$'\n''status'$'\n''review'$'\n''leave'$'\n''run'
+        __defaults_add_completions -W 'join'$'\n''approve'$'\n''add'$'\n''remove'$'\n''status'$'\n''review'$'\n''leave'$'\n''run'$'\n''init'$'\n''receive'$'\n''push'$'\n''rollout'
         return
         ;;
     esac

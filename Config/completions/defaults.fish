@@ -456,7 +456,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults fleet" currentHost' -o 'currentHost' -d 'Use only preferences for this host.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults fleet" host' -o 'host' -d 'Use only preferences for the host with this identifier.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults fleet" app' -o 'app' -d 'Use the domain of an application, given its name, desktop file or executable.' -rfka '(__defaults_custom_completion ---completion fleet -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults fleet" -ge 1' -fka 'join approve add remove status review leave run'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults fleet" -ge 1' -fka 'join approve add remove status review leave run init receive push rollout'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults fleet" version' -l 'version' -d 'Show the version.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults fleet" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'

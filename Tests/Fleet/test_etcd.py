@@ -198,7 +198,7 @@ class FaultTests(EtcdCase):
         expected = {"first": "1", "last": "1"} | {f"k{number}": number for number in range(5)}
         self.assertEqual(receiver.values(DOMAIN), expected)
         self.assertEqual(other.values(DOMAIN), expected)
-        self.assertIn("Some changes came only now", receiver.complaints)
+        self.assertIn("Some changes arrived late", receiver.complaints)
 
     def test_two_operators_push_at_the_same_time(self):
         receivers = self.add_many(2)

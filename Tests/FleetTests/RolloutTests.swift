@@ -143,6 +143,48 @@ struct RolloutTests {
         #expect(values("a").allSatisfy { $0 == nil })
     }
 
+    @Test("An entry that can't be read keeps its last value on machines, and keeps operators from guessing")
+    func unreadableEntry() throws {
+        _ = try push(["k": 1], to: ["web"])
+        run()
+        guard let name = service.registers.keys.first(where: { $0.contains("pushed") }) else { return }
+        let writer = SimulatedRegisters.Connection(to: service)
+        _ = try writer.write([RegisterWrite(name, [1, 2, 3])], expecting: [:])
+        run()
+        for receiver in receivers { receiver.end() }
+        run()
+        #expect(values("k").allSatisfy { $0 == 1 })
+        #expect(try desk.receivers().allSatisfy { $0.problems == ["It can't read 1 of the entries."] })
+        #expect(throws: OperatorFailure.self) { try push(["k": 2], to: ["web"]) }
+    }
+
+    @Test("After a backup of the service is restored, machines set what it has")
+    func restoration() throws {
+        _ = try push(["k": 1], to: ["web"])
+        run()
+        let (backup, revision) = (service.registers, service.revision)
+        for value in 2...9 { _ = try push(["k": .integer(Int64(value))], to: ["web"]) }
+        run()
+        service.restore(backup, at: revision)
+        for receiver in receivers { receiver.end() }
+        // Reports may have brought its revision beyond the machine's again.
+        for receiver in receivers { for _ in 0..<2 { #expect(receiver.run(examining: true)) } }
+        #expect(values("k").allSatisfy { $0 == 1 })
+    }
+
+    @Test("An undo of many keys that was interrupted is completed by repeating it")
+    func interruptedUndo() throws {
+        let values = Dictionary(uniqueKeysWithValues: (0..<250).map { ("k\($0)", PropertyListValue?.some(1)) })
+        let number = try push(values, to: ["web"])
+        let connection = SimulatedRegisters.Connection(to: service)
+        connection.writesLeft = 2
+        let interrupted = Operator(connection, with: PlainSeal(), as: "operator", retryingAfter: .zero)
+        #expect(throws: OperatorFailure.self) { try interrupted.undo(number) }
+        _ = try desk.undo(number)
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] ?? [:] == [:])
+    }
+
     @Test("A file that can't be written is reported with its reason, and the others are set")
     func damagedFile() throws {
         receivers[0].damaged = ["d0"]
@@ -294,7 +336,7 @@ private final class RolloutWorld {
             for key in Self.keys {
                 // For each group, the last rollout that wasn't undone; of those, the last one.
                 var wanted: (number: Int64, value: PropertyListValue)?
-                for group in Set(receiver.groups + [Receiver.everyone]) {
+                for group in Set(receiver.groups + [PushedEntry.everyone]) {
                     let standing = pushed.filter {
                         $0.group == group && $0.key == key && !$0.isUndone
                             && $0.share.includes(receiver.machine, in: $0.number)

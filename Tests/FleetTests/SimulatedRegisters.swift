@@ -38,6 +38,11 @@ final class SimulatedRegisters {
         events = []
     }
 
+    /// Returns to an earlier state, as when a backup is restored.
+    func restore(_ registers: [String: Register], at revision: Int64) {
+        (self.registers, self.revision, events, compacted) = (registers, revision, [], revision)
+    }
+
     /// Removes a register as when its lease ends.
     func expire(_ name: String) {
         guard registers[name] != nil else { return }
@@ -51,8 +56,8 @@ final class SimulatedRegisters {
         private let service: SimulatedRegisters
         private var watched: (prefix: String, after: Int64, rest: [Event])?
         private var isGone = false
-        /// The numbers of calls of each kind, to see what was asked.
-        private(set) var ranges = 0
+        /// The number of writes after which the service can't be reached; `nil` for no limit.
+        var writesLeft: Int?
 
         init(to service: SimulatedRegisters) { self.service = service }
 
@@ -65,7 +70,6 @@ final class SimulatedRegisters {
 
         func range(_ prefix: String) throws(RegisterFailure) -> RegisterRange {
             try attempt()
-            ranges += 1
             return RegisterRange(
                 service.registers.values.filter { $0.name.hasPrefix(prefix) }.sorted { $0.name < $1.name },
                 revision: service.revision, service: 1)
@@ -76,15 +80,21 @@ final class SimulatedRegisters {
             return service.registers[name]
         }
 
-        func revisions(_ prefix: String) throws(RegisterFailure) -> [String: Int64] {
+        func revisions(_ prefix: String) throws(RegisterFailure) -> RegisterRevisions {
             try attempt()
-            return service.registers.filter { $0.key.hasPrefix(prefix) }.mapValues(\.revision)
+            return RegisterRevisions(
+                service.registers.filter { $0.key.hasPrefix(prefix) }.mapValues(\.revision),
+                revision: service.revision, service: 1)
         }
 
         func write(
             _ writes: [RegisterWrite], expecting expected: [String: Int64]
         ) throws(RegisterFailure) -> Int64? {
             try attempt()
+            if let left = writesLeft {
+                if left == 0 { throw .unavailable("It can't be reached.") }
+                writesLeft = left - 1
+            }
             if Set(writes.map(\.name)).count != writes.count || writes.count > RegisterLimits.writes {
                 throw .refused("A write has too many registers, or one twice.")
             }

@@ -41,6 +41,11 @@ package struct RegisterMirror: Hashable, Sendable {
         return hasChanged
     }
 
+    /// Returns whether a service is the one of which this is a copy, and hasn't gone back, as after a restoration.
+    package func isCopy(of current: RegisterRevisions) -> Bool {
+        service == current.service && revision.map { $0 <= current.revision } ?? false
+    }
+
     /// Returns the registers that a service has in another revision, or doesn't have, each with its revision there.
     package func differences(from revisions: [String: Int64]) -> [String: Int64] {
         var differences = revisions.filter { registers[$0.key]?.revision != $0.value }

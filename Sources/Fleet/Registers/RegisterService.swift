@@ -10,7 +10,7 @@ package protocol RegisterService: AnyObject {
     func register(_ name: String) throws(RegisterFailure) -> Register?
 
     /// Returns the revisions of all registers whose names begin with a prefix, without their contents.
-    func revisions(_ prefix: String) throws(RegisterFailure) -> [String: Int64]
+    func revisions(_ prefix: String) throws(RegisterFailure) -> RegisterRevisions
 
     /// Writes registers together, if others are as expected.
     ///
@@ -57,6 +57,18 @@ package struct RegisterRange: Sendable {
     package var service: UInt64
 
     package init(_ registers: [Register], revision: Int64, service: UInt64) {
+        (self.registers, self.revision, self.service) = (registers, revision, service)
+    }
+}
+
+/// The revisions of all registers with a prefix, as of one revision.
+package struct RegisterRevisions: Sendable {
+    package var registers: [String: Int64]
+    package var revision: Int64
+    /// The service's own identifier.
+    package var service: UInt64
+
+    package init(_ registers: [String: Int64], revision: Int64, service: UInt64) {
         (self.registers, self.revision, self.service) = (registers, revision, service)
     }
 }

@@ -25,34 +25,59 @@ package final class Operator {
         package var revision: Int64
     }
 
+    /// Returns what has been pushed and stands for some registers, by their names.
+    private func entries(_ names: [String]) throws -> [String: Found] {
+        if names.count > Self.singleReads { return try entries() }
+        var found: [String: Found] = [:]
+        for name in names {
+            guard let register = try service.register(name) else { continue }
+            guard let entry = PushedEntry(register, opening: seal) else { throw OperatorFailure.unreadable }
+            found[name] = Found(entry: entry, revision: register.revision)
+        }
+        return found
+    }
+
+    /// The number of registers up to which each is read for itself.
+    private static let singleReads = 16
+
     /// Returns all that has been pushed and stands, by the names of its registers.
     package func entries() throws -> [String: Found] {
         let range = try service.range(RegisterName.pushed(seal))
         return Dictionary(
-            uniqueKeysWithValues: range.registers.compactMap { register in
-                PushedEntry(register, opening: seal).map {
-                    (register.name, Found(entry: $0, revision: register.revision))
-                }
+            uniqueKeysWithValues: try range.registers.map { register in
+                guard let entry = PushedEntry(register, opening: seal) else { throw OperatorFailure.unreadable }
+                return (register.name, Found(entry: entry, revision: register.revision))
             })
     }
 
     /// Returns the rollouts whose records are kept, in order.
     package func rollouts() throws -> [Rollout] {
-        try service.range(RegisterName.rollouts(seal)).registers.compactMap { Rollout($0, opening: seal) }
+        try service.range(RegisterName.rollouts(seal)).registers.map { try Self.require(Rollout($0, opening: seal)) }
             .sorted { $0.number < $1.number }
+    }
+
+    /// Returns a rollout; `nil` if its record isn't kept.
+    package func rollout(_ number: Int64) throws -> Rollout? {
+        guard let register = try service.register(RegisterName.rollout(number, seal)) else { return nil }
+        guard let rollout = Rollout(register, opening: seal) else { throw OperatorFailure.unreadable }
+        return rollout
     }
 
     /// Returns the receivers' reports, by name.
     package func receivers() throws -> [ReceiverReport] {
-        try service.range(RegisterName.receivers(seal)).registers.compactMap { ReceiverReport($0, opening: seal) }
-            .sorted { ($0.name, $0.machine) < ($1.name, $1.machine) }
+        try service.range(RegisterName.receivers(seal)).registers.map {
+            try Self.require(ReceiverReport($0, opening: seal))
+        }
+        .sorted { ($0.name, $0.machine) < ($1.name, $1.machine) }
     }
 
-    /// Returns the revision up to which a machine must have come to have all that a rollout has changed.
-    package func revision(of rollout: Rollout) throws -> Int64 {
-        let found = try entries()
-        return rollout.changes.compactMap { found[RegisterName.entry($0.key, of: $0.group, with: seal)]?.revision }
-            .max() ?? 0
+    private func names(of rollout: Rollout) -> [String] {
+        rollout.changes.map { RegisterName.entry($0.key, of: $0.group, with: seal) }
+    }
+
+    private static func require<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw OperatorFailure.unreadable }
+        return value
     }
 
     // MARK: Pushing
@@ -88,9 +113,15 @@ package final class Operator {
             let plan = try prepare(values, to: groups, at: milliseconds, choosing: choose)
             let rollout = plan.rollout
             let record = RegisterName.rollout(rollout.number, seal)
-            var records = [RegisterWrite(record, try rollout.sealed(with: seal))]
+            var records = [
+                RegisterWrite(record, try rollout.sealed(with: seal)),
+                RegisterWrite(RegisterName.last(seal), Array("\(rollout.number)".utf8)),
+            ]
             let old = rollout.number - Rollout.maximum
-            if old > 0 { records.append(RegisterWrite(RegisterName.rollout(old, seal), nil)) }
+            // One that isn't for all machines yet must be ended some time.
+            if old > 0, try self.rollout(old).map({ $0.isUndone || $0.share == .all }) ?? false {
+                records.append(RegisterWrite(RegisterName.rollout(old, seal), nil))
+            }
             let writes = try rollout.changes.map { try write($0, of: rollout) }
             var expected = plan.expected
             expected[record] = 0
@@ -105,11 +136,13 @@ package final class Operator {
         _ values: [PushedKey: PropertyListValue?], to groups: [String], at milliseconds: UInt64,
         choosing choose: (Int64) -> Share
     ) throws -> (rollout: Rollout, expected: [String: Int64]) {
-        let found = try entries()
-        let number = max(try rollouts().last?.number ?? 0, found.values.map(\.entry.rollout).max() ?? 0) + 1
+        let found = try entries(
+            groups.flatMap { group in values.keys.map { RegisterName.entry($0, of: group, with: seal) } })
+        let last = try service.register(RegisterName.last(seal))
+        let number = (last.flatMap { Int64(String(decoding: $0.contents, as: UTF8.self)) } ?? 0) + 1
         let share = choose(number)
         var changes: [Rollout.Change] = []
-        var expected: [String: Int64] = [:]
+        var expected = [RegisterName.last(seal): last?.revision ?? 0]
         for group in groups {
             for (key, value) in values.sorted(by: { $0.key < $1.key }) {
                 let name = RegisterName.entry(key, of: group, with: seal)
@@ -147,30 +180,38 @@ package final class Operator {
         expecting expected: [String: Int64]
     ) throws -> Bool {
         let name = RegisterName.rollout(rollout.number, seal)
+        let recordSize = records.reduce(0) { $0 + $1.size }
+        // Nothing is begun that can't be finished.
+        if let size = entries.map({ $0.size + recordSize }).max(), size > RegisterLimits.bytes {
+            throw OperatorFailure.tooLarge(size)
+        }
         var rest = entries[...]
-        var writes = records
         var revision: Int64?
         repeat {
+            var writes = revision == nil ? records : []
+            let maximum = writes.count + Self.changesAtOnce
             var size = writes.reduce(0) { $0 + $1.size }
-            while let entry = rest.first, writes.count <= Self.changesAtOnce, size + entry.size <= RegisterLimits.bytes
-            {
+            while let entry = rest.first, writes.count < maximum, size + entry.size <= RegisterLimits.bytes {
                 size += entry.size
                 writes.append(entry)
                 rest.removeFirst()
             }
-            guard size <= RegisterLimits.bytes, !writes.isEmpty else { throw OperatorFailure.tooLarge(size) }
             var conditions: [String: Int64] = [:]
             for write in writes { conditions[write.name] = expected[write.name] }
-            // Nobody has undone it since.
-            if let revision { conditions[name] = revision }
-            if revision == nil {
+            guard let first = revision else {
                 revision = try write(writes, expecting: conditions, recording: rollout)
                 if revision == nil { return false }
-            } else {
-                let written = try? write(writes, expecting: conditions, recording: nil)
-                if written ?? nil == nil { throw OperatorFailure.incomplete(rollout.number) }
+                continue
             }
-            writes = []
+            // Nobody has changed it since.
+            conditions[name] = first
+            do {
+                guard try write(writes, expecting: conditions, recording: nil) != nil else {
+                    throw OperatorFailure.incomplete(rollout.number, "Others have changed it.")
+                }
+            } catch let failure as RegisterFailure {
+                throw OperatorFailure.incomplete(rollout.number, "\(failure)")
+            }
         } while !rest.isEmpty
         return true
     }
@@ -188,25 +229,28 @@ package final class Operator {
     private func write(
         _ writes: [RegisterWrite], expecting conditions: [String: Int64], recording rollout: Rollout?
     ) throws -> Int64? {
+        var isUnknown = false
         for attempt in 1...Self.attempts {
             do throws(RegisterFailure) {
                 if let revision = try service.write(writes, expecting: conditions) { return revision }
-                if attempt == 1 { return nil }
-            } catch {
-                guard case .unavailable = error, attempt < Self.attempts else {
-                    throw error
+                if !isUnknown { return nil }
+                // Nobody knows whether it was written, except for whoever reads it back.
+                if let rollout {
+                    let register = try service.register(RegisterName.rollout(rollout.number, seal))
+                    return register.flatMap {
+                        Rollout($0, opening: seal)?.mark == rollout.mark ? $0.revision : nil
+                    }
                 }
+                guard let write = writes.first, let register = try service.register(write.name) else { return nil }
+                return register.contents == write.contents ? register.revision : nil
+            } catch {
+                guard case .unavailable(let reason) = error else { throw error }
+                isUnknown = true
+                if attempt == Self.attempts, let rollout {
+                    throw OperatorFailure.unknownOutcome(rollout.number, reason)
+                }
+                if attempt == Self.attempts { throw error }
                 Backoff.pause(delay * attempt)
-            }
-            // Nobody knows whether it was written, except for whoever reads it back.
-            if let rollout {
-                guard let register = try service.register(RegisterName.rollout(rollout.number, seal)) else { continue }
-                if Rollout(register, opening: seal)?.mark == rollout.mark { return register.revision }
-                if conditions[register.name] != register.revision { return nil }
-            } else if let write = writes.first, let register = try service.register(write.name),
-                register.contents == write.contents
-            {
-                return register.revision
             }
         }
         return nil
@@ -231,19 +275,36 @@ package final class Operator {
     ///
     /// - Returns: The rollout, and the changes of which a later rollout has replaced the values.
     package func undo(_ number: Int64) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
-        let rollouts = try rollouts()
-        return try change(number) { rollout in
+        // The earlier rollouts that have set its former values, up to the last one that wasn't undone; and those
+        // before that one, if it isn't for all machines.
+        var earlier: [Int64: Rollout] = [:]
+        var wanted = try rollout(number)?.changes.map(\.former.rollout) ?? []
+        while let next = wanted.popLast() {
+            guard next > 0, earlier[next] == nil, let found = try rollout(next) else { continue }
+            earlier[next] = found
+            if found.isUndone || found.share != .all { wanted += found.changes.map(\.former.rollout) }
+        }
+        return try change(number, undoes: true) { rollout in
             rollout.isUndone = true
         } entries: { entry, change in
             var entry = entry
             // An earlier rollout that was undone doesn't come back.
             var former = change.former
-            while let earlier = rollouts.first(where: { $0.number == former.rollout }), earlier.isUndone {
-                former =
-                    earlier.changes.first { $0.group == change.group && $0.key == change.key }?.former ?? .none
+            func before(_ earlier: Rollout) -> FormerValue {
+                earlier.changes.first { $0.group == change.group && $0.key == change.key }?.former ?? .none
             }
+            func standing(_ former: FormerValue) -> FormerValue {
+                var former = former
+                while let undone = earlier[former.rollout], undone.isUndone { former = before(undone) }
+                return former
+            }
+            former = standing(former)
             if entry.rollout == number {
-                (entry.value, entry.rollout, entry.share, entry.former) = (former.value, former.rollout, .all, .none)
+                (entry.value, entry.rollout) = (former.value, former.rollout)
+                (entry.share, entry.former) = (.all, .none)
+                if let rollout = earlier[former.rollout] {
+                    (entry.share, entry.former) = (rollout.share, standing(before(rollout)))
+                }
             } else if entry.former.rollout == number {
                 // A later rollout has given its value to some machines only.
                 entry.former = former
@@ -255,21 +316,30 @@ package final class Operator {
     }
 
     private func change(
-        _ number: Int64, record: (inout Rollout) -> Void, entries make: (PushedEntry, Rollout.Change) -> PushedEntry?
+        _ number: Int64, undoes: Bool = false, record: (inout Rollout) -> Void,
+        entries make: (PushedEntry, Rollout.Change) -> PushedEntry?
     ) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
         let name = RegisterName.rollout(number, seal)
         for _ in 0..<Self.attempts {
             guard let register = try service.register(name), var rollout = Rollout(register, opening: seal) else {
                 throw OperatorFailure.unknown(number)
             }
-            if rollout.isUndone { throw OperatorFailure.undone(number) }
-            let found = try entries()
+            // An undo may have been interrupted.
+            if rollout.isUndone, !undoes { throw OperatorFailure.undone(number) }
+            let found = try entries(names(of: rollout))
             var expected = [name: register.revision]
             var writes: [RegisterWrite] = []
             var replaced: [Rollout.Change] = []
             for change in rollout.changes {
                 let entryName = RegisterName.entry(change.key, of: change.group, with: seal)
-                guard let current = found[entryName], let entry = make(current.entry, change) else {
+                var current = found[entryName]
+                if current == nil, change.value == nil {
+                    // The mark of a removal is itself removed after some time.
+                    let removal = PushedEntry(
+                        change.key, of: change.group, nil, rollout: number, share: rollout.share, former: change.former)
+                    current = Found(entry: removal, revision: 0)
+                }
+                guard let current, let entry = make(current.entry, change) else {
                     replaced.append(change)
                     continue
                 }
@@ -280,7 +350,9 @@ package final class Operator {
                         entryName, try entry.sealed(with: seal), isTemporary: entry.value == nil && entry.share == .all)
                 )
             }
-            if writes.isEmpty { throw OperatorFailure.replaced(number) }
+            if writes.isEmpty {
+                throw rollout.isUndone ? OperatorFailure.undone(number) : OperatorFailure.replaced(number)
+            }
             record(&rollout)
             var random = SystemRandomNumberGenerator()
             rollout.mark = random.next()
@@ -302,11 +374,15 @@ package enum OperatorFailure: Error, Sendable {
     /// A value or the record of the changes has too many bytes.
     case tooLarge(Int)
     /// A part of the rollout's changes couldn't be written.
-    case incomplete(Int64)
+    case incomplete(Int64, String)
+    /// Nobody has said whether the rollout was written; the reason.
+    case unknownOutcome(Int64, String)
     /// There is no rollout with this number, or its record is no longer kept.
     case unknown(Int64)
     /// The rollout has been undone.
     case undone(Int64)
+    /// A register can't be read: a later version has written it, or it isn't this fleet's.
+    case unreadable
     /// Later rollouts have replaced all values of this one.
     case replaced(Int64)
 }

@@ -37,7 +37,8 @@ package struct Share: Hashable, Sendable {
     /// Creates the share of a number of machines.
     package init(of count: Int, among machines: [MachineID], in rollout: Int64) {
         let places = machines.map { Self.place(of: $0, in: rollout) }.sorted()
-        limit = count >= places.count ? nil : count <= 0 ? 0 : places[count - 1]
+        // Machines that come later get it with the same probability.
+        limit = count <= 0 ? 0 : places.isEmpty ? 0 : places[min(count, places.count) - 1]
     }
 
     package func includes(_ machine: MachineID, in rollout: Int64) -> Bool {
@@ -72,6 +73,9 @@ package struct FormerValue: Hashable, Sendable {
 
 /// The value that an operator has pushed for a key to a group of machines; a register holds it.
 package struct PushedEntry: Hashable, Sendable {
+    /// The group of all receivers.
+    package static let everyone = "all"
+
     package var group: String
     package var key: PushedKey
     /// The value; `nil` if the group has none.
@@ -96,6 +100,21 @@ package struct PushedEntry: Hashable, Sendable {
     }
 }
 
+extension Sequence where Element == PushedEntry {
+    /// Returns the values that a machine in some groups gets.
+    ///
+    /// Where several groups have a value, that of the latest rollout counts.
+    package func values(for machine: MachineID, in groups: Set<String>) -> [PushedKey: FormerValue] {
+        var values: [PushedKey: FormerValue] = [:]
+        for entry in self where entry.group == PushedEntry.everyone || groups.contains(entry.group) {
+            let value = entry.value(on: machine)
+            guard value.value != nil, values[entry.key].map({ $0.rollout < value.rollout }) ?? true else { continue }
+            values[entry.key] = value
+        }
+        return values
+    }
+}
+
 /// The names of the registers of a fleet's services.
 package enum RegisterName {
     /// The beginning of the names of a fleet's registers.
@@ -115,6 +134,9 @@ package enum RegisterName {
     package static func rollout(_ number: Int64, _ seal: some FleetSeal) -> String {
         "\(rollouts(seal))\(number)"
     }
+
+    /// The name of the register with the number of the last rollout.
+    package static func last(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))last" }
 
     package static func receivers(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))receivers/" }
 

@@ -38,15 +38,12 @@ package final class Receiver {
     /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
 
-    /// The group of all receivers.
-    package static let everyone = "all"
-
     package init(
         _ state: ReceiverState, in groups: [String], following service: any RegisterService, with seal: any FleetSeal,
         setting files: any ReceiverFiles, keepingStateIn store: any ReceiverStore
     ) {
         (self.state, self.service, self.seal, self.files, self.store) = (state, service, seal, files, store)
-        self.groups = Set(groups + [Self.everyone])
+        self.groups = Set(groups)
     }
 
     private var prefix: String { RegisterName.pushed(seal) }
@@ -56,7 +53,11 @@ package final class Receiver {
     /// Begins to follow, and sets what has changed since the state was written.
     package func connect() throws {
         suspicion = [:]
-        if let revision = state.mirror.revision { try service.watch(prefix, after: revision) } else { try reload() }
+        if let revision = state.mirror.revision, state.mirror.isCopy(of: try service.revisions(prefix)) {
+            try service.watch(prefix, after: revision)
+        } else {
+            try reload()
+        }
         try apply()
     }
 
@@ -67,7 +68,10 @@ package final class Receiver {
     ///   can't be written.
     package func follow(within milliseconds: Int32) throws -> Outcome {
         guard let event = try service.nextEvent(within: milliseconds) else { return .nothing }
-        switch state.mirror.apply(event) {
+        let former = state.mirror.registers
+        let isApplied = state.mirror.apply(event)
+        remember(former)
+        switch isApplied {
         case nil:
             let hasChanged = try reload()
             try apply()
@@ -93,10 +97,11 @@ package final class Receiver {
     /// - Returns: `gap` if changes had been lost on their way, and were found now; `changes` if the service has
     ///   something else, which may be on its way: call this again in some seconds.
     package func examine() throws -> Outcome {
-        let differences = state.mirror.differences(from: try service.revisions(prefix))
-        let isLost = differences.contains { suspicion[$0.key] == $0.value }
+        let current = try service.revisions(prefix)
+        let differences = state.mirror.differences(from: current.registers)
+        let isLost = !state.mirror.isCopy(of: current) || differences.contains { suspicion[$0.key] == $0.value }
         suspicion = differences
-        if differences.isEmpty { return .nothing }
+        if differences.isEmpty, !isLost { return .nothing }
         guard isLost else { return .changes }
         suspicion = [:]
         let hasChanged = try reload()
@@ -108,29 +113,45 @@ package final class Receiver {
     @discardableResult
     private func reload() throws -> Bool {
         let range = try service.range(prefix)
+        let former = state.mirror.registers
         let hasChanged = state.mirror.replace(with: range)
+        remember(former)
         try service.watch(prefix, after: range.revision)
         return hasChanged
     }
 
     // MARK: Setting
 
-    /// The values that this machine gets.
+    /// Remembers the last contents that could be read of registers that no longer can.
+    private func remember(_ former: [String: Register]) {
+        func isReadable(_ register: Register) -> Bool { PushedEntry(register, opening: seal) != nil }
+        for name in state.lastReadable.keys {
+            if let register = state.mirror.registers[name], !isReadable(register) { continue }
+            state.lastReadable[name] = nil
+        }
+        for (name, register) in state.mirror.registers
+        where former[name] != register && state.lastReadable[name] == nil && !isReadable(register) {
+            if let old = former[name], isReadable(old) { state.lastReadable[name] = old.contents }
+        }
+    }
+
+    /// Returns the values that this machine gets; while a register can't be read, its last ones stay.
     private func wanted() -> [PushedKey: FormerValue] {
-        var wanted: [PushedKey: FormerValue] = [:]
         unreadable = 0
-        for register in state.mirror.registers.values {
-            guard let entry = PushedEntry(register, opening: seal) else {
-                unreadable += 1
+        var entries: [PushedEntry] = []
+        for (name, register) in state.mirror.registers {
+            if let entry = PushedEntry(register, opening: seal) {
+                entries.append(entry)
                 continue
             }
-            guard groups.contains(entry.group) else { continue }
-            let value = entry.value(on: state.machine)
-            // Where several groups have a value, the latest push counts.
-            guard value.value != nil, wanted[entry.key].map({ $0.rollout < value.rollout }) ?? true else { continue }
-            wanted[entry.key] = value
+            unreadable += 1
+            if let contents = state.lastReadable[name],
+                let entry = PushedEntry(Register(name, contents, revision: 0), opening: seal)
+            {
+                entries.append(entry)
+            }
         }
-        return wanted
+        return entries.values(for: state.machine, in: groups)
     }
 
     /// Sets what this machine gets, and removes what it no longer gets; tries again what couldn't be set.
@@ -230,17 +251,19 @@ package final class Receiver {
         }
         var texts = problems.sorted { $0.key < $1.key }.map { "\($0.key.domain) \($0.key.key): \($0.value)" }
         if unreadable > 0 { texts.append("It can't read \(unreadable) of the entries.") }
+        let counts = Dictionary(state.applied.values.map { ($0.rollout, 1) }, uniquingKeysWith: +)
         let report = ReceiverReport(
-            state.machine, named: name, in: groups.subtracting([Self.everyone]).sorted(),
+            state.machine, named: name, in: groups.sorted(),
             revision: state.mirror.revision ?? 0, milliseconds: milliseconds, version: version,
-            problems: Array(texts.prefix(Self.maximumTexts)), changed: Array(changed.prefix(Self.maximumTexts)))
+            problems: Array(texts.prefix(Self.maximumTexts)), changed: Array(changed.prefix(Self.maximumTexts)),
+            counts: counts)
         let register = RegisterName.receiver(state.machine, seal)
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
         isReportDue = false
     }
 
-    private static let maximumTexts = 20
+    private static let maximumTexts = 200
 }
 
 /// The knowledge of a receiver that must outlive a crash.
@@ -248,6 +271,8 @@ package struct ReceiverState: Hashable, Sendable {
     package let machine: MachineID
     /// The registers with what was pushed.
     package internal(set) var mirror = RegisterMirror()
+    /// The last contents that could be read of registers that can't be read now.
+    package internal(set) var lastReadable: [String: [UInt8]] = [:]
     /// The keys that this machine has set in its files.
     package internal(set) var applied: [PushedKey: Applied] = [:]
     /// The hashes of the values that may be in the files because the machine was about to set them.
@@ -274,6 +299,7 @@ package struct ReceiverState: Hashable, Sendable {
     package var propertyList: PropertyListValue {
         [
             "machine": .string(machine.text), "mirror": mirror.propertyList,
+            "lastReadable": .dictionary(lastReadable.mapValues { .data($0) }),
             "pending": .array(
                 pending.sorted { $0.key < $1.key }.map { key, hashes in
                     .array(
@@ -298,6 +324,11 @@ package struct ReceiverState: Hashable, Sendable {
         else { return nil }
         self.init(machine)
         self.mirror = mirror
+        guard case .dictionary(let lastReadable)? = entries["lastReadable"] else { return nil }
+        for (name, value) in lastReadable {
+            guard case .data(let contents) = value else { return nil }
+            self.lastReadable[name] = contents
+        }
         for value in pending {
             guard case .array(let parts) = value, parts.count >= 3, case .string(let layer) = parts[0],
                 let layer = PushedLayer(rawValue: layer), case .string(let domain) = parts[1],

@@ -44,14 +44,16 @@ package struct ReceiverReport: Hashable, Sendable {
     package var problems: [String]
     /// The keys that somebody on the machine has changed since.
     package var changed: [String]
+    /// The number of keys in the machine's files that each rollout has set.
+    package var counts: [Int64: Int]
 
     package init(
         _ machine: MachineID, named name: String, in groups: [String], revision: Int64, milliseconds: UInt64,
-        version: String, problems: [String], changed: [String]
+        version: String, problems: [String], changed: [String], counts: [Int64: Int]
     ) {
         (self.machine, self.name, self.groups, self.revision) = (machine, name, groups, revision)
         (self.milliseconds, self.version, self.problems) = (milliseconds, version, problems)
-        self.changed = changed
+        (self.changed, self.counts) = (changed, counts)
     }
 }
 
@@ -112,6 +114,8 @@ extension ReceiverReport {
             "name": .string(name), "groups": texts(groups), "revision": .integer(revision),
             "time": .integer(Int64(clamping: milliseconds)), "version": .string(version), "problems": texts(problems),
             "changed": texts(changed),
+            "counts": .dictionary(
+                Dictionary(uniqueKeysWithValues: counts.map { ("\($0)", .integer(Int64($1))) })),
         ]
         return try seal.close(try value.write(as: .binary), for: RegisterName.receiver(machine, seal))
     }
@@ -128,10 +132,15 @@ extension ReceiverReport {
             case .string(let name)? = entries["name"], let groups = texts(entries["groups"]),
             case .integer(let revision)? = entries["revision"], case .integer(let time)? = entries["time"],
             case .string(let version)? = entries["version"], let problems = texts(entries["problems"]),
-            let changed = texts(entries["changed"])
+            let changed = texts(entries["changed"]), case .dictionary(let numbers)? = entries["counts"]
         else { return nil }
+        var counts: [Int64: Int] = [:]
+        for (number, count) in numbers {
+            guard let number = Int64(number), case .integer(let count) = count else { return nil }
+            counts[number] = Int(clamping: count)
+        }
         self.init(
             machine, named: name, in: groups, revision: revision, milliseconds: UInt64(max(0, time)),
-            version: version, problems: problems, changed: changed)
+            version: version, problems: problems, changed: changed, counts: counts)
     }
 }

@@ -48,39 +48,53 @@ struct AuthorityDirectory {
     /// Writes the files that are missing, or with `renew` all except for the authority's; returns whether it wrote any.
     func write(_ configuration: Configuration, days: Int, place: String?, renew: Bool) throws -> Bool {
         var isNew = false
-        let engine = try RegisterEngines.require()
-        let authority: any CertificateAuthority
-        if let certificate = try read("authority.pem"), let key = try read("authority-key.pem") {
-            authority = try engine.authority(SignedCertificate(certificate: certificate, key: key))
-        } else {
-            authority = try engine.authority(nil)
-            let files = try authority.files
-            try write("authority-key.pem", files.key)
-            try write("authority.pem", files.certificate)
-            isNew = true
-        }
-        let certificate = try authority.files.certificate
+        let clients = try authority("authority", &isNew)
+        // A client's certificate must not do for a member.
+        let peers = try authority("peer-authority", &isNew)
+        let certificate = try clients.files.certificate
         for member in configuration.members {
             let folder = member.name
             try makeDirectory("\(path)/\(folder)")
-            // The certificate comes last, so that an interrupted run is repeated.
-            guard try renew || read("\(folder)/member.pem") == nil else { continue }
-            let signed = try authority.signMember(member.endpoint.host, days: days)
-            try write("\(folder)/authority.pem", certificate)
-            try write(
-                "\(folder)/etcd.yml",
-                Array(EtcdConfiguration.text(for: member, of: configuration, in: place ?? "\(path)/\(folder)").utf8))
-            try write("\(folder)/member-key.pem", signed.key)
-            try write("\(folder)/member.pem", signed.certificate)
-            isNew = true
+            if try read("\(folder)/etcd.yml") == nil {
+                let text = EtcdConfiguration.text(for: member, of: configuration, in: place ?? "\(path)/\(folder)")
+                try write("\(folder)/etcd.yml", Array(text.utf8))
+                isNew = true
+            }
+            for (name, authority) in [("member", clients), ("peer", peers)] {
+                // The certificate comes last, so that an interrupted run is repeated.
+                guard try renew || read("\(folder)/\(name).pem") == nil else { continue }
+                let signed = try authority.signMember(member.endpoint.host, days: days)
+                try write("\(folder)/\(name)-authority.pem", authority.files.certificate)
+                try write("\(folder)/\(name)-key.pem", signed.key)
+                try write("\(folder)/\(name).pem", signed.certificate)
+                isNew = true
+            }
         }
         for (file, role) in [("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator)] {
             guard try renew || read(file) == nil else { continue }
-            let signed = try authority.signClient(role.rawValue, days: days)
+            let signed = try clients.signClient(role.rawValue, days: days)
             try write(file, credentials(for: role, signed, of: configuration, authority: certificate).contents())
             isNew = true
         }
         return isNew
+    }
+
+    /// Reads an authority, or creates it in a new directory.
+    private func authority(_ name: String, _ isNew: inout Bool) throws -> any CertificateAuthority {
+        let engine = try RegisterEngines.require()
+        let (certificate, key) = (try read("\(name).pem"), try read("\(name)-key.pem"))
+        if let certificate, let key {
+            return try engine.authority(SignedCertificate(certificate: certificate, key: key))
+        }
+        guard certificate == nil else {
+            throw Failure("\(path)/\(name)-key.pem is missing. Put it back, and run this again.", .noInput)
+        }
+        let authority = try engine.authority(nil)
+        let files = try authority.files
+        try write("\(name)-key.pem", files.key)
+        try write("\(name).pem", files.certificate)
+        isNew = true
+        return authority
     }
 
     /// Returns credentials for etcd's administrator, which are kept nowhere.
@@ -142,12 +156,12 @@ enum EtcdConfiguration {
         }
         let cluster = configuration.members.map { "\($0.name)=\($0.peerURL)" }.joined(separator: ",")
         func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
-        func security(_ name: String) -> String {
+        func security(_ name: String, _ files: String) -> String {
             """
             \(name):
-              cert-file: \(quoted("\(place)/member.pem"))
-              key-file: \(quoted("\(place)/member-key.pem"))
-              trusted-ca-file: \(quoted("\(place)/authority.pem"))
+              cert-file: \(quoted("\(place)/\(files).pem"))
+              key-file: \(quoted("\(place)/\(files)-key.pem"))
+              trusted-ca-file: \(quoted("\(place)/\(files)-authority.pem"))
               client-cert-auth: true
             """
         }
@@ -162,14 +176,12 @@ enum EtcdConfiguration {
             initial-cluster: \(cluster)
             initial-cluster-token: \(configuration.secret.number)
             initial-cluster-state: new
-            \(security("client-transport-security"))
-            \(security("peer-transport-security"))
+            \(security("client-transport-security", "member"))
+            \(security("peer-transport-security", "peer"))
             # Receivers that were away for longer read everything again.
             auto-compaction-mode: periodic
             auto-compaction-retention: "24h"
             quota-backend-bytes: 2147483648
-            # A minute, in nanoseconds.
-            experimental-watch-progress-notify-interval: 60000000000
             # Pages of any website can use the gateway.
             enable-grpc-gateway: false
 

@@ -89,7 +89,7 @@ struct Initialize: ParsableCommand {
                 }
             }
         } catch let error as RegisterFailure {
-            guard case .unavailable = error else { throw error.failure }
+            guard isNew, case .unavailable = error else { throw error.failure }
             print(
                 "etcd isn't running yet. Start the members, and then run this again to limit the access: "
                     + "defaults fleet init etcd \(directory.quotedForShell)")

@@ -47,10 +47,12 @@ struct Push: ParsableCommand {
         let groups = try GroupNames.parse(groups)
         let values = try values()
         let desk = try OperatorDesk(credentials)
-        let machines = try desk.receivers(in: groups)
+        let all = try desk.receivers(in: groups)
+        // A machine that is gone can't show whether a value is good.
+        let machines = all.filter { !OperatorDesk.isSilent($0) }
         let count = canary?.count(of: machines.count) ?? machines.count
         if canary != nil, count == 0 {
-            throw Failure("No machine of \(groups.joined(separator: ", ")) has reported yet.", .notFound)
+            throw Failure("No machine of \(groups.joined(separator: ", ")) has reported in the last hour.", .notFound)
         }
         let isForAll = canary == nil
         func share(_ rollout: Int64) -> Share {
@@ -63,6 +65,9 @@ struct Push: ParsableCommand {
                 : $0.push(values, to: groups, at: now, choosing: share)
         }
         for change in rollout.changes { print(RolloutText.line(change)) }
+        if all.count > machines.count {
+            print("\((all.count - machines.count).counting("machine")) haven't reported for an hour, and don't count.")
+        }
         let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
         if dryRun {
             print("This would be for \(included.count) of \(machines.count.counting("machine")) now.")
@@ -165,10 +170,17 @@ struct OperatorDesk {
         }
     }
 
+    /// The time after which a machine counts as silent, in milliseconds; machines report every ten minutes.
+    static let silence: UInt64 = 3_600_000
+
+    static func isSilent(_ report: ReceiverReport) -> Bool {
+        report.milliseconds + silence < Timestamp.now().milliseconds
+    }
+
     /// Returns the machines of some groups.
     func receivers(in groups: [String]) throws -> [ReceiverReport] {
         try run { try $0.receivers() }.filter { report in
-            groups.contains(Receiver.everyone) || report.groups.contains(where: groups.contains)
+            groups.contains(PushedEntry.everyone) || report.groups.contains(where: groups.contains)
         }
     }
 }
@@ -182,7 +194,7 @@ extension RegisterFailure {
                 .unavailable)
         case .expired(let day):
             Failure(
-                "The certificate in the credentials has expired on \(day). Sign new ones with `defaults fleet init "
+                "The certificate in the credentials expired on \(day). Sign new ones with `defaults fleet init "
                     + "etcd DIRECTORY --renew`, and replace the file.", .unavailable)
         case .refused(let reason): Failure("etcd refuses the request: \(Self.sentence(reason))", .unavailable)
         }
@@ -202,12 +214,21 @@ extension OperatorFailure {
                     + "first: defaults fleet rollout \(entry.rollout) --share all, or --undo.", .temporaryFailure)
         case .tooLarge(let size):
             Failure("The values take \(size) bytes; \(RegisterLimits.bytes) is the limit. Push them in parts.", .usage)
-        case .incomplete(let number):
+        case .incomplete(let number, let reason):
             Failure(
-                "Only a part of rollout \(number) was written. Undo it: defaults fleet rollout \(number) --undo.",
+                "Only a part of rollout \(number) was written: \(reason) Undo it with `defaults fleet rollout "
+                    + "\(number) --undo`; if it was to be undone or shared, run the same command again.",
                 .temporaryFailure)
+        case .unknownOutcome(let number, let reason):
+            Failure(
+                "It isn't known whether rollout \(number) was written: etcd can't be reached (\(reason)). See "
+                    + "`defaults fleet rollout \(number)`.", .temporaryFailure)
         case .unknown(let number): Failure("There is no rollout \(number). See `defaults fleet rollout`.", .notFound)
         case .undone(let number): Failure("Rollout \(number) has been undone.", .notFound)
+        case .unreadable:
+            Failure(
+                "An entry in etcd can't be read: a later version has written it, or it isn't this fleet's. Nothing was "
+                    + "changed.", .dataError)
         case .replaced(let number):
             Failure("Later rollouts have replaced all values of rollout \(number).", .notFound)
         }

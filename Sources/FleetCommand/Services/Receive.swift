@@ -35,7 +35,7 @@ struct Receive: ParsableCommand {
     var state = "/var/lib/defaultsd/receiver"
 
     func run() throws {
-        let groups = try groups.map { try GroupNames.parse($0) } ?? []
+        let groups = try groups.flatMap { $0.isEmpty ? nil : try GroupNames.parse($0) } ?? []
         let place = ReceiverPlace(Path.resolved(Environment.current.expandingTilde(state)))
         guard let lock = try place.lock() else {
             throw Failure("Another `defaults fleet receive` is running with \(place.path).", .temporaryFailure)
@@ -51,6 +51,8 @@ struct Receive: ParsableCommand {
 
     private func follow(_ place: ReceiverPlace, _ groups: [String]) throws {
         let files = try LayerFiles(Environment.current)
+        // What is wrong from the beginning stays so.
+        _ = try FleetCredentials(option: credentials.credentials, as: .receiver)
         var reporter = ReceiverReporter()
         let name = name ?? Join.hostName
         var failures = 0
@@ -96,6 +98,9 @@ struct Receive: ParsableCommand {
                 reporter.update(failure)
             } catch let error as DefaultsError {
                 reporter.update("\(error)")
+            } catch let failure as Failure {
+                // Somebody may be replacing the file right now.
+                reporter.update(failure.message)
             }
             // After a member has ended, its thousand machines don't come to the next one in the same moment.
             let limit = min(30_000, 250 << min(failures, 8))
@@ -137,7 +142,7 @@ private struct ReceiverReporter {
     mutating func update(_ text: String) { report([text]) }
 
     func reportGap() {
-        Failure.report("Some changes came only now: etcd had not reported them, or no longer has them.")
+        Failure.report("Some changes arrived late: etcd didn't report them, or had already compacted them.")
     }
 
     private mutating func report(_ texts: Set<String>) {

@@ -22,7 +22,7 @@ struct RolloutVerb: ParsableCommand {
 
             --json prints an object: "number", "time" (in seconds since 1970), "author", "undone", "changes" and \
             "machines", each with "machine", "name", "groups", "included" (whether the rollout is for it), "state" \
-            ("has", "former", "waiting", "changed", "failed" or "silent"), "seen" and "problems".
+            ("has", "former", "replaced", "waiting", "changed", "failed" or "silent"), "seen" and "problems".
 
             EXAMPLES
               defaults fleet rollout
@@ -73,7 +73,7 @@ struct RolloutVerb: ParsableCommand {
     }
 
     private func rollout(_ number: Int64, _ desk: OperatorDesk) throws -> Rollout {
-        guard let found = try desk.run({ try $0.rollouts() }).first(where: { $0.number == number }) else {
+        guard let found = try desk.run({ try $0.rollout(number) }) else {
             throw OperatorFailure.unknown(number).failure
         }
         return found
@@ -141,44 +141,76 @@ enum RolloutText {
 
 /// The machines of a rollout, with what each of them has.
 struct RolloutState {
-    enum MachineState: String { case has, former, waiting, changed, failed, silent }
+    enum MachineState: String { case has, former, replaced, waiting, changed, failed, silent }
 
     let rollout: Rollout
     private let machines: [(report: ReceiverReport, isIncluded: Bool, state: MachineState)]
-
-    /// The time after which a machine counts as silent, in milliseconds; machines report every ten minutes.
-    private static let silence: UInt64 = 3_600_000
+    /// The number of changes that were never written.
+    private let missing: Int
 
     init(_ rollout: Rollout, _ desk: OperatorDesk) throws {
         self.rollout = rollout
-        let revision = try desk.run { try $0.revision(of: rollout) }
-        let now = Timestamp.now().milliseconds
+        let found = try desk.run { try $0.entries() }
+        let entries = found.values.map(\.entry)
+        let own = Set(rollout.changes.map { Change($0.group, $0.key) })
+        let revision =
+            found.values.filter { own.contains(Change($0.entry.group, $0.entry.key)) }.map(\.revision).max() ?? 0
+        let standing = Dictionary(entries.map { (Change($0.group, $0.key), $0.rollout) }) { $1 }
+        missing =
+            rollout.isUndone
+            ? 0
+            : rollout.changes.count { change in
+                // The mark of a removal is itself removed after some time.
+                change.value != nil && (standing[Change(change.group, change.key)] ?? 0) < rollout.number
+            }
         let keys = Set(rollout.changes.map { "\($0.key.domain) \($0.key.key)" })
         machines = try desk.receivers(in: rollout.groups).map { report in
             let isIncluded = !rollout.isUndone && rollout.share.includes(report.machine, in: rollout.number)
+            let wanted = entries.values(for: report.machine, in: Set(report.groups))
+            let expected = wanted.values.count { $0.rollout == rollout.number }
+            // Values of other rollouts that this one has made current again, or removed.
+            let areSet = rollout.changes.allSatisfy { change in
+                let number = wanted[change.key]?.rollout
+                return number == nil || report.counts[number ?? 0] == wanted.values.count { $0.rollout == number }
+            }
+            let isCurrent = report.revision >= revision
             let state: MachineState =
-                if report.milliseconds + Self.silence < now {
+                if OperatorDesk.isSilent(report) {
                     .silent
-                } else if report.revision < revision {
-                    .waiting
                 } else if report.problems.contains(where: { problem in keys.contains { problem.hasPrefix("\($0): ") } })
                 {
                     .failed
+                } else if report.counts[rollout.number] ?? 0 != expected || !areSet || !isCurrent {
+                    .waiting
                 } else if report.changed.contains(where: keys.contains) {
                     .changed
-                } else { isIncluded ? .has : .former }
+                } else if !isIncluded {
+                    .former
+                } else {
+                    expected > 0 || rollout.changes.contains { $0.value == nil } ? .has : .replaced
+                }
             return (report, isIncluded, state)
         }
     }
 
+    private struct Change: Hashable {
+        let group: String
+        let key: PushedKey
+        init(_ group: String, _ key: PushedKey) { (self.group, self.key) = (group, key) }
+    }
+
     /// Whether every machine has what it should.
-    var isComplete: Bool { machines.allSatisfy { $0.state == .has || $0.state == .former } }
+    var isComplete: Bool { missing == 0 && machines.allSatisfy { [.has, .former, .replaced].contains($0.state) } }
 
     var text: String {
         var lines = [RolloutText.line(rollout)] + rollout.changes.map { "  \(RolloutText.line($0))" }
         let count = machines.count { $0.isIncluded }
+        if missing > 0 {
+            let missing = missing.counting("change")
+            lines.append("It is incomplete, since its push was interrupted: \(missing) never written. Undo it.")
+        }
         lines.append("For \(count) of \(machines.count.counting("machine")):")
-        for state in [MachineState.has, .former, .waiting, .changed, .failed, .silent] {
+        for state in [MachineState.has, .former, .replaced, .waiting, .changed, .failed, .silent] {
             let found = machines.filter { $0.state == state }
             if found.isEmpty { continue }
             lines.append("  \(Self.words[state] ?? ""): \(found.count)")
@@ -193,7 +225,8 @@ struct RolloutState {
     }
 
     private static let words: [MachineState: String] = [
-        .has: "have it", .former: "have the former values", .waiting: "haven't confirmed it yet",
+        .has: "have it", .former: "have the former values", .replaced: "have a later rollout's values",
+        .waiting: "haven't confirmed it yet",
         .changed: "somebody has changed it there", .failed: "couldn't set it",
         .silent: "haven't reported for an hour",
     ]

@@ -101,7 +101,8 @@ struct Join: ParsableCommand {
         if review, !differences.isEmpty { preference = try ask(about: differences, preferring: preference) }
         try connector.join(differences, preferring: preference)
         try connector.announce(MachineName(name: membership.name).propertyList)
-        report(differences, preferring: preference, as: membership)
+        report(
+            differences, preferring: preference, as: membership, isAlone: connector.state.received.isEmpty)
         for problem in connector.problems.values { Failure.report(problem.report.message) }
     }
 
@@ -185,13 +186,19 @@ struct Join: ParsableCommand {
 
     private func report(
         _ differences: [Connector.Disagreement], preferring preference: Connector.Preference,
-        as membership: FleetHome.Membership
+        as membership: FleetHome.Membership, isAlone: Bool
     ) {
         let kept = preference == .mine ? differences.filter { $0.own != nil } : []
         let replaced = differences.count { $0.own != nil } - kept.count
         let new = differences.count { $0.own == nil }
         func were(_ count: Int) -> String { count == 1 ? "was" : "were" }
-        print("\(membership.name.printable) has joined the fleet in \(membership.folder.printable).")
+        if isAlone {
+            print(
+                "\(membership.name.printable) has begun a new fleet in \(membership.folder.printable). If it should be "
+                    + "in one that exists, run `defaults fleet leave`, and join again once the folder has synced.")
+        } else {
+            print("\(membership.name.printable) has joined the fleet in \(membership.folder.printable).")
+        }
         if new > 0 { print("\(new.counting("value")) that this machine didn't have \(were(new)) set.") }
         if replaced > 0 {
             print(

@@ -13,7 +13,8 @@ struct Leave: ParsableCommand {
         discussion: """
             Sends what hasn't been sent, and forgets the fleet's key and all that this machine knows of the fleet. \
             Preferences stay as they are, here and on the other machines, and so do this machine's files in the \
-            folder, since the others may not have read them yet. With --force, nothing is sent, so that it also works \
+            folder, since the others may not have read them yet; if there are \
+            no others, they are removed. With --force, nothing is sent, so that it also works \
             without the folder, or without an agent.
 
             A machine that was lost keeps the fleet's key. To exclude it, leave the fleet on all others, and begin a \
@@ -57,6 +58,12 @@ struct Leave: ParsableCommand {
             connector = leaving
         }
         try transport.remove(JoinRequest.fileName)
+        let names = try transport.names(of: membership.machine)
+        if let connector, connector.state.received.isEmpty, !names.contains(where: { $0.hasSuffix(".key") }) {
+            // Nobody needs the files of a fleet of one machine; in another fleet, they would be in the way.
+            for name in names { try transport.remove(name) }
+            rmdir(transport.folder(of: membership.machine))
+        }
         try home.removeAll()
         // Another fleet has another list. While this was a member, removing it would have removed it for all machines.
         // If this fails, the next join does it.

@@ -69,8 +69,8 @@ struct Member {
     static func withLock(_ home: FleetHome, _ body: () throws -> Void) throws {
         guard let lock = try lock(home) else {
             throw Failure(
-                "The fleet's connector is running. Stop it with `systemctl --user stop defaults-fleet`, or where you "
-                    + "have started it.", .temporaryFailure)
+                "The fleet's connector is running, or `defaults fleet join` is waiting. Stop it with `systemctl --user "
+                    + "stop defaults-fleet`, or where you have started it.", .temporaryFailure)
         }
         let result = Result { try body() }
         // Others may have it now.

@@ -42,7 +42,12 @@ struct Reporter {
             Failure.report(message)
         }
         reported = due
-        do throws(DefaultsError) { try home.write(problems: due.sorted { $0.key < $1.key }.map(\.value)) } catch {
+        // What keeps a connector from starting keeps it from reading, too.
+        var messages: [String] = []
+        for (_, message) in due.sorted(by: { $0.key < $1.key }) where !messages.contains(message) {
+            messages.append(message)
+        }
+        do throws(DefaultsError) { try home.write(problems: messages) } catch {
             Failure.report("\(error)")
         }
     }
@@ -57,7 +62,8 @@ extension FleetProblem {
         case .file(let machine, _, .otherFleet):
             (
                 "The folder also has files of another fleet, of the machine \(machine). If that is one of yours, run "
-                    + "`defaults fleet leave` there, and join again.", false
+                    + "`defaults fleet leave` there, and join again. If it has left already, remove the subfolder "
+                    + "\(machine).", false
             )
         case .file(let machine, let name, .laterVersion):
             ("The file \(machine)/\(name) was written by a later version. Upgrade defaultsd.", false)

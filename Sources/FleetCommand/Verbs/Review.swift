@@ -13,8 +13,9 @@ struct Review: ParsableCommand {
         abstract: "Show edits of this machine that lost, and values that wait to be set.",
         discussion: """
             An edit loses if another machine has edited the same key later, without knowledge of it. The value that \
-            lost is in the history: `defaults log DOMAIN KEY` shows it with its number, and `defaults undo NUMBER` \
-            brings it back. An edit isn't shown anymore once the key has been edited again.
+            lost is in the history, and `defaults undo DOMAIN KEY` brings it back, for all machines; the line ends \
+            with the command. `defaults log DOMAIN KEY` shows both values. An edit isn't shown anymore once the key \
+            has been edited again. The time is that at which the other edit arrived.
 
             --json prints an object for each, one a line, with "kind" ("overruled" or "waiting"), "domain", "key" and \
             "machine", the one whose edit counts; and the "time" in seconds since 1970, or the "value" that waits.
@@ -45,8 +46,10 @@ struct Review: ParsableCommand {
                     ]))
             } else {
                 let moment = ChangeText.moment(time)
+                let words = [edit.key.domain, edit.key.key].map(\.quotedForShell).joined(separator: " ")
                 print(
-                    "\(moment) \(edit.key.domain) \(edit.key.key): overruled by \(name(edit.winner.machine))".printable)
+                    "\(moment) \(edit.key.domain) \(edit.key.key): overruled by \(name(edit.winner.machine)); to bring "
+                        .printable + "your value back: defaults undo \(words.printable)")
             }
         }
         for (key, application) in state.replica.unconfirmed.sorted(by: { $0.key < $1.key })

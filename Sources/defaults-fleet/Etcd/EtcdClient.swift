@@ -28,7 +28,8 @@ final class EtcdClient: RegisterService {
 
     /// The time to wait for an answer.
     private static let timeout: Duration = .seconds(5)
-    private static let page: Int64 = 1_000
+    /// The number of registers in an answer, so that the largest ones fit.
+    private static let page: Int64 = 50
     /// The lifetime of temporary registers.
     private static let leaseDays: Int64 = 90
     /// The identifier of the first day's lease; those of other programs are random.
@@ -53,11 +54,12 @@ final class EtcdClient: RegisterService {
         return RegisterRange(pairs.map { Register($0) }, revision: revision, service: service)
     }
 
-    func revisions(_ prefix: String) throws(RegisterFailure) -> [String: Int64] {
+    func revisions(_ prefix: String) throws(RegisterFailure) -> RegisterRevisions {
         var request = Etcdserverpb_RangeRequest(prefix)
         request.keysOnly = true
-        let pairs = try pairs(request).pairs
-        return Dictionary(pairs.map { (Register($0).name, $0.modRevision) }) { $1 }
+        let (pairs, revision, service) = try pairs(request)
+        let revisions = Dictionary(pairs.map { (Register($0).name, $0.modRevision) }) { $1 }
+        return RegisterRevisions(revisions, revision: revision, service: service)
     }
 
     /// Returns all pairs of a range, as of one revision, with that and the service's identifier.
