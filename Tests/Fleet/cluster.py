@@ -169,11 +169,12 @@ class Receiver:
         self.process = subprocess.Popen(
             [*self.wrapper, PROGRAMS / "defaults-fleet", "receive", "--groups", self.groups, "--name", self.name,
              "--state", self.home / "state"],
-            env=environment, stderr=open(self.home / "log", "a"))
+            env=environment, stderr=open(self.home / "log", "a"), start_new_session=True)
 
     def stop(self, with_signal=signal.SIGTERM):
         if self.process:
-            self.process.send_signal(with_signal)
+            # A wrapper has a child.
+            os.killpg(self.process.pid, with_signal)
             self.process.wait(TIMEOUT)
             self.process = None
 
