@@ -63,7 +63,7 @@ package final class Receiver {
 
     /// Waits for an event, and sets what it brings.
     ///
-    /// - Returns: The time to wait for a second event; `nil` if there was none in time.
+    /// - Returns: The outcome; `nothing` if no event came in time.
     /// - Throws: `RegisterFailure` if the service can't be used; then `connect` again. `DefaultsError` if the state
     ///   can't be written.
     package func follow(within milliseconds: Int32) throws -> Outcome {
