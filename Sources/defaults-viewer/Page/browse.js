@@ -16,6 +16,9 @@ export function browse(go) {
     let rows = [];
     // The elements of the visible rows, by the domain and the key.
     let elements = new Map();
+    // The one timer that draws when the next key's light ends, and how long the drawn ones are lit at least.
+    let unlighting = null;
+    let lightLeft = Infinity;
     let selected = 0;
     let current = { id: null, key: null };
     const open = new Set();
@@ -85,6 +88,7 @@ export function browse(go) {
         const old = elements;
         elements = new Map();
         let next = space.firstChild;
+        lightLeft = Infinity;
         for (let index = first; index < last; index += 1) {
             const name = JSON.stringify([rows[index].domain.id, rows[index].key]);
             const element = old.get(name) ?? h("div", { role: "treeitem" });
@@ -95,6 +99,8 @@ export function browse(go) {
         }
         for (const element of old.values()) element.remove();
         tree.setAttribute("aria-activedescendant", rows.length ? `row-${selected}` : "");
+        clearTimeout(unlighting);
+        if (lightLeft < Infinity) unlighting = setTimeout(draw, Math.max(100, lightLeft));
     }
 
     function drawRow(element, row, index) {
@@ -132,12 +138,12 @@ export function browse(go) {
         const time = Math.max(-Infinity, ...times.filter((time) => time !== undefined));
         const elapsed = performance.now() - time;
         element.classList.toggle("lit", elapsed < litTime);
+        if (elapsed < litTime) lightLeft = Math.min(lightLeft, litTime - elapsed);
         if (elapsed < litTime && element.dataset.lit !== `${time}`) {
             element.dataset.lit = time;
             // Another name begins the animation anew.
             element.classList.toggle("again");
             element.style.animationDelay = `${-elapsed}ms`;
-            setTimeout(draw, litTime - elapsed);
         }
     }
 
