@@ -66,3 +66,8 @@ package struct RetryDelay: Sendable {
         return min(delay, limit)
     }
 }
+
+extension Duration {
+    /// A random duration between a quarter of this one and all of it, so that many don't try again in the same moment.
+    package var jittered: Duration { self * Double.random(in: 0.25...1) }
+}

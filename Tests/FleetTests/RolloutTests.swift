@@ -91,6 +91,18 @@ struct RolloutTests {
         #expect(values("k").count { $0 == nil } == 10)
     }
 
+    @Test("A damaged number of the last rollout keeps everybody from pushing, and is reported as such")
+    func damagedNumber() throws {
+        _ = try push(["k": 1], to: ["web"])
+        let writer = SimulatedRegisters.Connection(to: service)
+        _ = try writer.write([RegisterWrite(RegisterName.last(PlainSeal()), [1])], expecting: [:])
+        #expect {
+            try push(["k": 2], to: ["web"])
+        } throws: { error in
+            if case .unreadable? = error as? OperatorFailure { true } else { false }
+        }
+    }
+
     @Test("A second rollout of a key to some machines is refused while a first one is unfinished")
     func unfinished() throws {
         let first = try push(["k": 1], to: ["web"], share: 2)
@@ -109,7 +121,7 @@ struct RolloutTests {
         run()
         #expect(receivers[0].files[.managed]?["d0"] == ["k": 9, "l": 2, "own": 5])
         let report = try desk.receivers().first { $0.machine == receivers[0].machine }
-        #expect(report?.changed == ["d0 k"])
+        #expect(report?.changed == [Self.key("k")])
         // What is no longer pushed is removed, except for what somebody has set.
         _ = try push(["k": nil, "l": nil], to: ["all"])
         run()
@@ -154,7 +166,7 @@ struct RolloutTests {
         for receiver in receivers { receiver.end() }
         run()
         #expect(values("k").allSatisfy { $0 == 1 })
-        #expect(try desk.receivers().allSatisfy { $0.problems == ["It can't read 1 of the entries."] })
+        #expect(try desk.receivers().allSatisfy { $0.unreadable == 1 })
         #expect(throws: OperatorFailure.self) { try push(["k": 2], to: ["web"]) }
     }
 

@@ -8,7 +8,7 @@ package struct RegisterMirror: Hashable, Sendable {
     package private(set) var registers: [String: Register] = [:]
     /// The revision of which this is a copy; `nil` before the first.
     package private(set) var revision: Int64?
-    private var service: UInt64 = 0
+    package private(set) var service: UInt64 = 0
 
     package init() {}
 
@@ -41,13 +41,42 @@ package struct RegisterMirror: Hashable, Sendable {
         return hasChanged
     }
 
+    /// Replaces a register by one that was read or written for itself; `nil` if there is none.
+    ///
+    /// The revision of the copy stays: what comes before it may not have come.
+    package mutating func set(_ register: Register?, at name: String) { registers[name] = register }
+
+    /// Compares the copy with what the service has.
+    ///
+    /// A number of registers and a highest revision wouldn't show an event that was lost before others.
+    ///
+    /// - Parameters:
+    ///   - current: What the service has.
+    ///   - suspicion: The differences that the last comparison has found; replaced by those of this one.
+    /// - Returns: The outcome.
+    package func compare(with current: RegisterRevisions, suspecting suspicion: inout [String: Int64]) -> Comparison {
+        let differences = differences(from: current.registers)
+        let isLost = !isCopy(of: current) || differences.contains { suspicion[$0.key] == $0.value }
+        suspicion = isLost ? [:] : differences
+        return isLost ? .lost : differences.isEmpty ? .same : .mayBeOnItsWay
+    }
+
+    /// The outcome of a comparison.
+    package enum Comparison {
+        case same
+        /// The service has something else, which may be on its way: compare again in some seconds.
+        case mayBeOnItsWay
+        /// Changes were lost on their way, or by the service: read everything.
+        case lost
+    }
+
     /// Returns whether a service is the one of which this is a copy, and hasn't gone back, as after a restoration.
     package func isCopy(of current: RegisterRevisions) -> Bool {
         service == current.service && revision.map { $0 <= current.revision } ?? false
     }
 
     /// Returns the registers that a service has in another revision, or doesn't have, each with its revision there.
-    package func differences(from revisions: [String: Int64]) -> [String: Int64] {
+    private func differences(from revisions: [String: Int64]) -> [String: Int64] {
         var differences = revisions.filter { registers[$0.key]?.revision != $0.value }
         for name in registers.keys where revisions[name] == nil { differences[name] = 0 }
         return differences

@@ -24,6 +24,9 @@ package protocol RegisterService: AnyObject {
     /// Begins to watch the registers whose names begin with a prefix, in place of the last watch.
     func watch(_ prefix: String, after revision: Int64) throws(RegisterFailure)
 
+    /// A descriptor that is readable when the watch has something new; negative if there is no watch.
+    var eventDescriptor: Int32 { get }
+
     /// Returns the next event of the watch; `nil` if none arrives in time.
     ///
     /// - Throws: If the watch has ended.

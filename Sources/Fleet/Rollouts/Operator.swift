@@ -139,7 +139,13 @@ package final class Operator {
         let found = try entries(
             groups.flatMap { group in values.keys.map { RegisterName.entry($0, of: group, with: seal) } })
         let last = try service.register(RegisterName.last(seal))
-        let number = (last.flatMap { Int64(String(decoding: $0.contents, as: UTF8.self)) } ?? 0) + 1
+        var number: Int64 = 1
+        if let last {
+            guard let former = Int64(String(decoding: last.contents, as: UTF8.self)), former < .max else {
+                throw OperatorFailure.unreadable
+            }
+            number = former + 1
+        }
         let share = choose(number)
         var changes: [Rollout.Change] = []
         var expected = [RegisterName.last(seal): last?.revision ?? 0]
@@ -159,7 +165,7 @@ package final class Operator {
         var random = SystemRandomNumberGenerator()
         let rollout = Rollout(
             number: number, milliseconds: milliseconds, author: author, share: share, changes: changes,
-            mark: random.next())
+            marks: [random.next()])
         return (rollout, expected)
     }
 
@@ -237,8 +243,12 @@ package final class Operator {
                 // Nobody knows whether it was written, except for whoever reads it back.
                 if let rollout {
                     let register = try service.register(RegisterName.rollout(rollout.number, seal))
-                    return register.flatMap {
-                        Rollout($0, opening: seal)?.mark == rollout.mark ? $0.revision : nil
+                    // Somebody may have changed it since.
+                    return register.flatMap { register in
+                        guard let found = Rollout(register, opening: seal), let mark = rollout.marks.last else {
+                            return nil
+                        }
+                        return found.marks.contains(mark) ? register.revision : nil
                     }
                 }
                 guard let write = writes.first, let register = try service.register(write.name) else { return nil }
@@ -355,7 +365,7 @@ package final class Operator {
             }
             record(&rollout)
             var random = SystemRandomNumberGenerator()
-            rollout.mark = random.next()
+            rollout.marks = rollout.marks.suffix(20) + [random.next()]
             let records = [RegisterWrite(name, try rollout.sealed(with: seal))]
             if try commit(rollout, recordedIn: records, entries: writes, expecting: expected) {
                 return (rollout, replaced)

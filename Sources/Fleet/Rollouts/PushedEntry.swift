@@ -19,6 +19,16 @@ package struct PushedKey: Hashable, Sendable, Comparable {
         (self.layer, self.domain, self.key) = (layer, domain, key)
     }
 
+    /// The key as parts of a property list.
+    var parts: [PropertyListValue] { [.string(layer.rawValue), .string(domain), .string(key)] }
+
+    /// Reads a key; `nil` if the parts aren't one.
+    init?(_ parts: ArraySlice<PropertyListValue>) {
+        let texts = parts.compactMap { if case .string(let text) = $0 { text } else { nil } }
+        guard texts.count == 3, parts.count == 3, let layer = PushedLayer(rawValue: texts[0]) else { return nil }
+        self.init(texts[2], of: texts[1], in: layer)
+    }
+
     package static func < (one: PushedKey, other: PushedKey) -> Bool {
         (one.layer.rawValue, one.domain, one.key) < (other.layer.rawValue, other.domain, other.key)
     }
@@ -115,7 +125,7 @@ extension Sequence where Element == PushedEntry {
     }
 }
 
-/// The names of the registers of a fleet's services.
+/// The names of a fleet's registers.
 package enum RegisterName {
     /// The beginning of the names of a fleet's registers.
     package static func prefix(of seal: some FleetSeal) -> String { "/defaultsd/\(seal.number)/" }
@@ -128,6 +138,9 @@ package enum RegisterName {
         let text = [group, key.layer.rawValue, key.domain, key.key].joined(separator: "\0")
         return "\(pushed(seal))\(seal.name(for: text))"
     }
+
+    /// The beginning of the names of the registers with a person's preferences.
+    package static func edits(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))edits/" }
 
     package static func rollouts(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))rollouts/" }
 

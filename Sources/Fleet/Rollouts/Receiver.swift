@@ -33,8 +33,6 @@ package final class Receiver {
     package private(set) var problems: [PushedKey: DefaultsError] = [:]
     /// The number of registers that can't be read: a later version has written them, or nobody with the key.
     package private(set) var unreadable = 0
-    /// Whether the service's report is older than what has been set.
-    package private(set) var isReportDue = true
     /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
 
@@ -92,21 +90,17 @@ package final class Receiver {
 
     /// Compares what was received with what the service has.
     ///
-    /// A number of registers and a highest revision wouldn't show an event that was lost before others.
-    ///
     /// - Returns: `gap` if changes had been lost on their way, and were found now; `changes` if the service has
     ///   something else, which may be on its way: call this again in some seconds.
     package func examine() throws -> Outcome {
-        let current = try service.revisions(prefix)
-        let differences = state.mirror.differences(from: current.registers)
-        let isLost = !state.mirror.isCopy(of: current) || differences.contains { suspicion[$0.key] == $0.value }
-        suspicion = differences
-        if differences.isEmpty, !isLost { return .nothing }
-        guard isLost else { return .changes }
-        suspicion = [:]
-        let hasChanged = try reload()
-        try apply()
-        return hasChanged ? .gap : .nothing
+        switch state.mirror.compare(with: try service.revisions(prefix), suspecting: &suspicion) {
+        case .same: return .nothing
+        case .mayBeOnItsWay: return .changes
+        case .lost:
+            let hasChanged = try reload()
+            try apply()
+            return hasChanged ? .gap : .nothing
+        }
     }
 
     /// Reads everything as of one revision, and watches from there; returns whether anything is new.
@@ -178,8 +172,7 @@ package final class Receiver {
             }
         }
         // What is in the files is counted as such only now.
-        if state != former || isReportDue { try store.write(state) }
-        isReportDue = true
+        try store.write(state)
     }
 
     private struct Domain: Hashable {
@@ -239,7 +232,7 @@ package final class Receiver {
 
     /// Writes this machine's report.
     package func report(named name: String, version: String, at milliseconds: UInt64) throws {
-        var changed: [String] = []
+        var changed: [PushedKey] = []
         for (key, applied) in state.applied.sorted(by: { $0.key < $1.key }) {
             guard let domain = try? DomainName(key.domain) else { continue }
             let values: DomainValues
@@ -247,23 +240,22 @@ package final class Receiver {
                 problems[key] = error
                 continue
             }
-            if values[key.key].map({ Applied.hash($0) }) != applied.hash { changed.append("\(key.domain) \(key.key)") }
+            if values[key.key].map({ Applied.hash($0) }) != applied.hash { changed.append(key) }
         }
-        var texts = problems.sorted { $0.key < $1.key }.map { "\($0.key.domain) \($0.key.key): \($0.value)" }
-        if unreadable > 0 { texts.append("It can't read \(unreadable) of the entries.") }
+        let refused = problems.sorted { $0.key < $1.key }.map {
+            ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
+        }
         let counts = Dictionary(state.applied.values.map { ($0.rollout, 1) }, uniquingKeysWith: +)
         let report = ReceiverReport(
-            state.machine, named: name, in: groups.sorted(),
-            revision: state.mirror.revision ?? 0, milliseconds: milliseconds, version: version,
-            problems: Array(texts.prefix(Self.maximumTexts)), changed: Array(changed.prefix(Self.maximumTexts)),
-            counts: counts)
+            machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
+            milliseconds: milliseconds, version: version, problems: Array(refused.prefix(Self.maximumKeys)),
+            unreadable: unreadable, changed: Array(changed.prefix(Self.maximumKeys)), counts: counts)
         let register = RegisterName.receiver(state.machine, seal)
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
-        isReportDue = false
     }
 
-    private static let maximumTexts = 200
+    private static let maximumKeys = 200
 }
 
 /// The knowledge of a receiver that must outlive a crash.
@@ -302,16 +294,12 @@ package struct ReceiverState: Hashable, Sendable {
             "lastReadable": .dictionary(lastReadable.mapValues { .data($0) }),
             "pending": .array(
                 pending.sorted { $0.key < $1.key }.map { key, hashes in
-                    .array(
-                        [.string(key.layer.rawValue), .string(key.domain), .string(key.key)]
-                            + hashes.map { Int64(bitPattern: $0.value) }.sorted().map { .integer($0) })
+                    .array(key.parts + hashes.map { Int64(bitPattern: $0.value) }.sorted().map { .integer($0) })
                 }),
             "applied": .array(
                 applied.sorted { $0.key < $1.key }.map { key, applied in
-                    [
-                        .string(key.layer.rawValue), .string(key.domain), .string(key.key), .integer(applied.rollout),
-                        .integer(Int64(bitPattern: applied.hash.value)),
-                    ]
+                    .array(
+                        key.parts + [.integer(applied.rollout), .integer(Int64(bitPattern: applied.hash.value))])
                 }),
         ]
     }
@@ -330,24 +318,17 @@ package struct ReceiverState: Hashable, Sendable {
             self.lastReadable[name] = contents
         }
         for value in pending {
-            guard case .array(let parts) = value, parts.count >= 3, case .string(let layer) = parts[0],
-                let layer = PushedLayer(rawValue: layer), case .string(let domain) = parts[1],
-                case .string(let key) = parts[2]
-            else { return nil }
+            guard case .array(let parts) = value, let key = PushedKey(parts.prefix(3)) else { return nil }
             for part in parts.dropFirst(3) {
                 guard case .integer(let hash) = part else { return nil }
-                self.pending[PushedKey(key, of: domain, in: layer), default: []].insert(
-                    ContentHash(value: UInt64(bitPattern: hash)))
+                self.pending[key, default: []].insert(ContentHash(value: UInt64(bitPattern: hash)))
             }
         }
         for value in applied {
-            guard case .array(let parts) = value, parts.count == 5, case .string(let layer) = parts[0],
-                let layer = PushedLayer(rawValue: layer), case .string(let domain) = parts[1],
-                case .string(let key) = parts[2], case .integer(let rollout) = parts[3],
-                case .integer(let hash) = parts[4]
+            guard case .array(let parts) = value, parts.count == 5, let key = PushedKey(parts.prefix(3)),
+                case .integer(let rollout) = parts[3], case .integer(let hash) = parts[4]
             else { return nil }
-            self.applied[PushedKey(key, of: domain, in: layer)] = Applied(
-                rollout: rollout, hash: ContentHash(value: UInt64(bitPattern: hash)))
+            self.applied[key] = Applied(rollout: rollout, hash: ContentHash(value: UInt64(bitPattern: hash)))
         }
     }
 }

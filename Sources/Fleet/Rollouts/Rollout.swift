@@ -12,8 +12,9 @@ package struct Rollout: Hashable, Sendable {
     /// Whether the former values have been set again.
     package var isUndone = false
     package var changes: [Change]
-    /// A number by which an operator knows the own record, if it isn't known whether it was written.
-    var mark: UInt64
+    /// The numbers of the push and of the latest changes, by which an operator knows the own one if it isn't known
+    /// whether it was written.
+    var marks: [UInt64]
 
     /// A change of a key for a group.
     package struct Change: Hashable, Sendable {
@@ -41,19 +42,18 @@ package struct ReceiverReport: Hashable, Sendable {
     package var milliseconds: UInt64
     package var version: String
     /// The keys that couldn't be set, with the reasons.
-    package var problems: [String]
+    package var problems: [Problem]
+    /// The number of registers that the machine can't read.
+    package var unreadable: Int
     /// The keys that somebody on the machine has changed since.
-    package var changed: [String]
+    package var changed: [PushedKey]
     /// The number of keys in the machine's files that each rollout has set.
     package var counts: [Int64: Int]
 
-    package init(
-        _ machine: MachineID, named name: String, in groups: [String], revision: Int64, milliseconds: UInt64,
-        version: String, problems: [String], changed: [String], counts: [Int64: Int]
-    ) {
-        (self.machine, self.name, self.groups, self.revision) = (machine, name, groups, revision)
-        (self.milliseconds, self.version, self.problems) = (milliseconds, version, problems)
-        (self.changed, self.counts) = (changed, counts)
+    /// A key that couldn't be set.
+    package struct Problem: Hashable, Sendable {
+        package var key: PushedKey
+        package var reason: String
     }
 }
 
@@ -63,7 +63,7 @@ extension Rollout {
     package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
         var entries: [String: PropertyListValue] = [
             "number": .integer(number), "time": .integer(Int64(clamping: milliseconds)), "author": .string(author),
-            "undone": .boolean(isUndone), "mark": .integer(Int64(bitPattern: mark)),
+            "undone": .boolean(isUndone), "marks": .array(marks.map { .integer(Int64(bitPattern: $0)) }),
             "changes": .array(
                 changes.map { change in
                     var entries: [String: PropertyListValue] = [
@@ -86,7 +86,7 @@ extension Rollout {
             case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
             case .integer(let number)? = entries["number"], case .integer(let time)? = entries["time"],
             case .string(let author)? = entries["author"], case .boolean(let isUndone)? = entries["undone"],
-            case .integer(let mark)? = entries["mark"], case .array(let changes)? = entries["changes"]
+            case .array(let marks)? = entries["marks"], case .array(let changes)? = entries["changes"]
         else { return nil }
         var read: [Change] = []
         for change in changes {
@@ -103,7 +103,8 @@ extension Rollout {
         if case .integer(let limit)? = entries["limit"] { share.limit = UInt64(bitPattern: limit) }
         self.init(
             number: number, milliseconds: UInt64(max(0, time)), author: author, share: share, isUndone: isUndone,
-            changes: read, mark: UInt64(bitPattern: mark))
+            changes: read,
+            marks: marks.compactMap { if case .integer(let mark) = $0 { UInt64(bitPattern: mark) } else { nil } })
     }
 }
 
@@ -112,8 +113,9 @@ extension ReceiverReport {
         func texts(_ texts: [String]) -> PropertyListValue { .array(texts.map { .string($0) }) }
         let value: PropertyListValue = [
             "name": .string(name), "groups": texts(groups), "revision": .integer(revision),
-            "time": .integer(Int64(clamping: milliseconds)), "version": .string(version), "problems": texts(problems),
-            "changed": texts(changed),
+            "time": .integer(Int64(clamping: milliseconds)), "version": .string(version),
+            "problems": .array(problems.map { .array($0.key.parts + [.string($0.reason)]) }),
+            "unreadable": .integer(Int64(unreadable)), "changed": .array(changed.map { .array($0.parts) }),
             "counts": .dictionary(
                 Dictionary(uniqueKeysWithValues: counts.map { ("\($0)", .integer(Int64($1))) })),
         ]
@@ -131,8 +133,9 @@ extension ReceiverReport {
             case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
             case .string(let name)? = entries["name"], let groups = texts(entries["groups"]),
             case .integer(let revision)? = entries["revision"], case .integer(let time)? = entries["time"],
-            case .string(let version)? = entries["version"], let problems = texts(entries["problems"]),
-            let changed = texts(entries["changed"]), case .dictionary(let numbers)? = entries["counts"]
+            case .string(let version)? = entries["version"], case .array(let problems)? = entries["problems"],
+            case .integer(let unreadable)? = entries["unreadable"], case .array(let changed)? = entries["changed"],
+            case .dictionary(let numbers)? = entries["counts"]
         else { return nil }
         var counts: [Int64: Int] = [:]
         for (number, count) in numbers {
@@ -140,7 +143,17 @@ extension ReceiverReport {
             counts[number] = Int(clamping: count)
         }
         self.init(
-            machine, named: name, in: groups, revision: revision, milliseconds: UInt64(max(0, time)),
-            version: version, problems: problems, changed: changed, counts: counts)
+            machine: machine, name: name, groups: groups, revision: revision, milliseconds: UInt64(max(0, time)),
+            version: version,
+            problems: problems.compactMap { problem in
+                guard case .array(let parts) = problem, parts.count == 4, case .string(let reason) = parts[3],
+                    let key = PushedKey(parts.dropLast())
+                else { return nil }
+                return Problem(key: key, reason: reason)
+            }, unreadable: Int(clamping: unreadable),
+            changed: changed.compactMap { key in
+                guard case .array(let parts) = key else { return nil }
+                return PushedKey(parts[...])
+            }, counts: counts)
     }
 }

@@ -186,6 +186,9 @@ struct OperatorDesk {
 }
 
 extension RegisterFailure {
+    /// Whether it usually ends by itself.
+    var endsByItself: Bool { if case .unavailable = self { true } else { false } }
+
     var failure: Failure {
         switch self {
         case .unavailable(let reason):

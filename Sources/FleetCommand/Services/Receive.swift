@@ -55,6 +55,7 @@ struct Receive: ParsableCommand {
         _ = try FleetCredentials(option: credentials.credentials, as: .receiver)
         var reporter = ReceiverReporter()
         let name = name ?? Join.hostName
+        let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
         var failures = 0
         while true {
             do {
@@ -65,11 +66,12 @@ struct Receive: ParsableCommand {
                     try place.read(), in: groups, following: client, with: credentials.secret, setting: files,
                     keepingStateIn: place)
                 try receiver.connect()
-                var (nextExamination, nextRetry) = (MonotonicTime.now() + 2_000, MonotonicTime.distantFuture)
+                var nextExamination = MonotonicTime.now() + 2_000
+                var nextRetry: MonotonicTime?
                 var nextReport = MonotonicTime.now()
                 while true {
                     reporter.update(receiver)
-                    let next = min(nextExamination, nextReport, nextRetry)
+                    let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture)
                     let outcome = try receiver.follow(within: next.millisecondsLeft)
                     if outcome == .gap { reporter.reportGap() }
                     if outcome != .nothing {
@@ -83,12 +85,12 @@ struct Receive: ParsableCommand {
                         if outcome == .gap { reporter.reportGap() }
                         nextExamination = .now() + (outcome == .changes ? Self.retryInterval : Self.interval)
                     }
-                    if nextRetry <= .now() {
+                    if let time = nextRetry, time <= .now() {
                         try receiver.apply()
+                        nextRetry = nil
                         nextReport = .now()
                     }
-                    nextRetry = receiver.problems.isEmpty ? .distantFuture : min(nextRetry, .now() + Self.retryInterval)
-                    if nextRetry <= .now() { nextRetry = .now() + Self.retryInterval }
+                    nextRetry = receiver.problems.isEmpty ? nil : nextRetry ?? .now() + Self.retryInterval
                     if nextReport <= .now() {
                         try receiver.report(named: name, version: Version.current, at: Timestamp.now().milliseconds)
                         nextReport = .now() + Self.interval
@@ -103,8 +105,7 @@ struct Receive: ParsableCommand {
                 reporter.update(failure.message)
             }
             // After a member has ended, its thousand machines don't come to the next one in the same moment.
-            let limit = min(30_000, 250 << min(failures, 8))
-            Backoff.pause(.milliseconds(Int.random(in: limit / 4...limit)))
+            Backoff.pause(delays.after(failures).jittered)
             failures += 1
         }
     }
@@ -114,15 +115,14 @@ struct Receive: ParsableCommand {
 private struct ReceiverReporter {
     private var reported: Set<String> = []
     private var unreachableSince: MonotonicTime?
+    private var isUnreachableReported = false
 
     /// The time after which it is reported that no member can be reached, in milliseconds.
     private static let delay: Int64 = 10_000
 
     mutating func update(_ receiver: Receiver) {
-        if unreachableSince != nil, reported.contains(where: { $0.hasPrefix("etcd") }) {
-            Failure.report("etcd can be reached again.")
-        }
-        unreachableSince = nil
+        if isUnreachableReported { Failure.report("etcd can be reached again.") }
+        (unreachableSince, isUnreachableReported) = (nil, false)
         var texts = Set(receiver.problems.map { "\($0.domain) \($0.key) can't be set: \($1)" })
         if receiver.unreadable > 0 {
             texts.insert(
@@ -135,7 +135,8 @@ private struct ReceiverReporter {
     mutating func update(_ failure: RegisterFailure) {
         let since = unreachableSince ?? .now()
         unreachableSince = since
-        if case .unavailable = failure, since + Self.delay > .now() { return }
+        if failure.endsByItself, since + Self.delay > .now() { return }
+        isUnreachableReported = failure.endsByItself
         report([failure.failure.message])
     }
 

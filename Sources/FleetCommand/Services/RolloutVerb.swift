@@ -163,7 +163,7 @@ struct RolloutState {
                 // The mark of a removal is itself removed after some time.
                 change.value != nil && (standing[Change(change.group, change.key)] ?? 0) < rollout.number
             }
-        let keys = Set(rollout.changes.map { "\($0.key.domain) \($0.key.key)" })
+        let keys = Set(rollout.changes.map(\.key))
         machines = try desk.receivers(in: rollout.groups).map { report in
             let isIncluded = !rollout.isUndone && rollout.share.includes(report.machine, in: rollout.number)
             let wanted = entries.values(for: report.machine, in: Set(report.groups))
@@ -177,8 +177,7 @@ struct RolloutState {
             let state: MachineState =
                 if OperatorDesk.isSilent(report) {
                     .silent
-                } else if report.problems.contains(where: { problem in keys.contains { problem.hasPrefix("\($0): ") } })
-                {
+                } else if report.problems.contains(where: { keys.contains($0.key) }) {
                     .failed
                 } else if report.counts[rollout.number] ?? 0 != expected || !areSet || !isCurrent {
                     .waiting
@@ -216,7 +215,7 @@ struct RolloutState {
             lines.append("  \(Self.words[state] ?? ""): \(found.count)")
             if state == .former || state == .has && count == machines.count && count > 20 { continue }
             lines += found.prefix(50).map { machine in
-                let problems = state == .failed ? machine.report.problems.map { ": \($0.printable)" }.joined() : ""
+                let problems = state == .failed ? machine.report.problems.map { ": \($0.text.printable)" }.joined() : ""
                 return "    \(machine.report.name.printable)\(problems)"
             }
             if found.count > 50 { lines.append("    and \(found.count - 50) more") }
@@ -248,17 +247,31 @@ struct RolloutState {
         return [
             "machine": .string(report.machine.text), "name": .string(report.name), "groups": texts(report.groups),
             "seen": .integer(Int64(clamping: report.milliseconds / 1_000)), "version": .string(report.version),
-            "problems": texts(report.problems), "changed": texts(report.changed),
+            "problems": texts(problems(of: report)), "changed": texts(report.changed.map(\.text)),
         ]
+    }
+
+    private static func problems(of report: ReceiverReport) -> [String] {
+        let unreadable = report.unreadable.counting("entry", plural: "entries")
+        return report.problems.map(\.text) + (report.unreadable > 0 ? ["\(unreadable) can't be read."] : [])
     }
 
     static func line(of report: ReceiverReport) -> String {
         let time = ChangeText.moment(Timestamp(milliseconds: report.milliseconds))
         let troubles =
-            report.problems.map { "  problem: \($0.printable)" }
-            + report.changed.map { "  changed there: \($0.printable)" }
+            problems(of: report).map { "  problem: \($0.printable)" }
+            + report.changed.map { "  changed there: \($0.text.printable)" }
         return "\(report.name.printable)  \(report.groups.joined(separator: ","))  seen \(time)"
             + troubles.joined(separator: "")
     }
+}
+
+extension PushedKey {
+    /// The domain and the key, for people.
+    fileprivate var text: String { "\(domain) \(key)" }
+}
+
+extension ReceiverReport.Problem {
+    fileprivate var text: String { "\(key.text): \(reason)" }
 }
 #endif
