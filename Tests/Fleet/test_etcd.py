@@ -11,7 +11,7 @@ import time
 import unittest
 
 from cluster import NETWORK, Cluster, Receiver, command, enter_namespace, make_network
-from machines import PROGRAMS, await_true
+from machines import PROGRAMS, Machine, await_true
 
 LONG = "FLEET_LONG" in os.environ
 DOMAIN = "org.example.web"
@@ -227,6 +227,161 @@ class FaultTests(EtcdCase):
         for receiver in receivers:
             values = receiver.values(DOMAIN)
             self.assertEqual((len(values), set(values.values())), (100, {rounds - 1}))
+
+
+class PeerTests(EtcdCase):
+    """Machines that keep their user's preferences the same."""
+
+    def setUp(self):
+        super().setUp()
+        self.credentials = f"{self.cluster.place}/peers.fleet"
+        self.machines = []
+
+    def add_peer(self, name, *options, starts=True, values={}):
+        machine = Machine(self.place, name)
+        self.addCleanup(machine.end)
+        for key, value in values.items():
+            machine.set(DOMAIN, key, value)
+        machine.output = machine.fleet("join", self.credentials, "--name", name, *options).stdout
+        if not self.machines:
+            machine.fleet("add", DOMAIN)
+        if starts:
+            machine.start()
+        self.machines.append(machine)
+        return machine
+
+    def await_same(self, values):
+        await_true(lambda: all(machine.values(DOMAIN) == values for machine in self.machines), f"{values}")
+
+    def test_peers_have_the_same_values(self):
+        one = self.add_peer("one")
+        self.assertIn("one is the fleet's first machine on etcd.", one.output)
+        one.set(DOMAIN, "Theme", "dark")
+        await_true(lambda: one.status()["travelling"] == 1, "the edit")
+        # A connector passes edits on that were made before it ran.
+        one.stop()
+        one.set(DOMAIN, "Size", "large")
+        one.start()
+        two = self.add_peer("two", values={"Theme": "light", "Own": "here"})
+        self.assertIn("two has joined the fleet on etcd.", two.output)
+        self.assertIn("1 value of this machine was replaced", two.output)
+        self.await_same({"Theme": "dark", "Size": "large", "Own": "here"})
+        two.run("delete", DOMAIN, "Size")
+        one.set(DOMAIN, "Theme", "sepia")
+        self.await_same({"Theme": "sepia", "Own": "here"})
+        self.assertIn("fleet one)", two.run("log", DOMAIN).stdout)
+        status = one.status()
+        self.assertEqual((status["credentials"], status["problems"]), (self.credentials, []))
+        self.assertEqual([machine["name"] for machine in status["machines"]], ["two"])
+        self.assertIn("is in the fleet on etcd", two.fleet("status").stdout)
+        self.assertEqual(two.run("doctor", check=False).stdout.count("fleet"), 0)
+        # What is removed from the list leaves etcd.
+        one.fleet("remove", DOMAIN)
+        two.set(DOMAIN, "Theme", "own")
+        two.stop()
+        two.fleet("leave")
+        await_true(lambda: one.status()["machines"][0]["left"], "the farewell")
+        self.assertEqual(one.value(DOMAIN, "Theme"), "sepia")
+        self.assertEqual("", one.complaints)
+
+    def test_wrong_credentials_are_named(self):
+        one = Machine(self.place, "one")
+        self.addCleanup(one.end)
+        for file, status, text in [("receivers.fleet", 64, "of a service's machine"), ("operator.fleet", 64, "of an operator"),
+                                   ("authority.pem", 65, "isn't a file of credentials"), ("none", 66, "isn't a directory")]:
+            done = one.fleet("join", f"{self.cluster.place}/{file}", check=False)
+            self.assertEqual((done.returncode, text in done.stderr), (status, True), done.stderr)
+        self.assertEqual(one.fleet("status", check=False).returncode, 1)
+        self.add_peer("two", starts=False)
+        self.assertIn("nobody is asked", self.machines[0].fleet("approve", check=False).stderr)
+        # A person's machine can neither read nor change what is pushed to servers.
+        self.cluster.push("--to", "web", DOMAIN, "k", "v")
+        certificate = self.cluster.extract("peers")
+        root = self.cluster.sign_root()
+        found = self.cluster.etcdctl("get", "--prefix", "--keys-only", "/", certificate=root).stdout.split()
+        for name in found:
+            done = self.cluster.etcdctl("get", name, certificate=certificate, check=False)
+            self.assertEqual(done.returncode == 0, "/edits/" in name, name)
+
+    def test_members_go_and_connectors_are_killed_while_everybody_edits(self):
+        for name in ["one", "two", "three"]:
+            self.add_peer(name)
+        seed = random.randrange(1 << 30)
+        chance = random.Random(seed)
+        for number in range(150 if LONG else 24):
+            machine = chance.choice(self.machines)
+            machine.set(DOMAIN, f"k{number % 6}", f"v{number}")
+            if number % 6 == 1:
+                victim = chance.choice(self.machines)
+                victim.stop(signal.SIGKILL)
+                victim.start()
+            if number == 8:
+                gone = self.cluster.leader() or 1
+                self.cluster.stop(gone)
+            if number == 16:
+                self.cluster.start(gone)
+                isolated = chance.choice(self.cluster.numbers)
+                self.cluster.isolate(isolated)
+        self.cluster.rejoin(isolated)
+        last = {f"k{number % 6}": f"v{number}" for number in range(number + 1)}
+        # Clocks are the same here, so that the last edit wins.
+        await_true(lambda: all(machine.values(DOMAIN) == last for machine in self.machines),
+                   f"{last} with seed {seed}, not {[machine.values(DOMAIN) for machine in self.machines]},")
+
+    def test_a_day_offline_with_thousands_of_edits(self):
+        one, two = self.add_peer("one"), self.add_peer("two")
+        one.stop()
+        two.stop()
+        bridges = [(machine, machine.bridge()) for machine in [one, two]]
+        for number in range(5_000 if LONG else 500):
+            for machine, bridge in bridges:
+                # Each key changes less often than is too often for a key.
+                bridge.set(DOMAIN, f"{machine.name}{number % 250}", number)
+        for _, bridge in bridges:
+            bridge.close()
+        one.start()
+        two.start()
+        await_true(lambda: len(one.values(DOMAIN)) == 500 and one.values(DOMAIN) == two.values(DOMAIN), "all edits")
+
+    def test_what_a_backup_lacks_comes_back(self):
+        one, two = self.add_peer("one"), self.add_peer("two")
+        one.set(DOMAIN, "Theme", "dark")
+        self.await_same({"Theme": "dark"})
+        root = self.cluster.sign_root()
+        backup = self.place / "backup"
+        self.cluster.etcdctl("snapshot", "save", str(backup), certificate=root)
+        one.set(DOMAIN, "Theme", "sepia")
+        one.set(DOMAIN, "Later", "1")
+        self.await_same({"Theme": "sepia", "Later": "1"})
+        one.stop()
+        for number in self.cluster.numbers:
+            self.cluster.stop(number)
+        self.cluster.restore(backup)
+        for number in self.cluster.numbers:
+            self.cluster.start(number)
+        # Whoever comes after that gets everything, although only another machine has it.
+        three = self.add_peer("three")
+        self.await_same({"Theme": "sepia", "Later": "1"})
+        one.start()
+        three.set(DOMAIN, "Theme", "new")
+        self.await_same({"Theme": "new", "Later": "1"})
+
+    def test_a_removal_reaches_a_machine_that_was_away_for_longer_than_its_mark_is_kept(self):
+        one, two = self.add_peer("one"), self.add_peer("two")
+        one.set(DOMAIN, "Theme", "dark")
+        one.set(DOMAIN, "Stays", "1")
+        self.await_same({"Theme": "dark", "Stays": "1"})
+        two.stop()
+        one.run("delete", DOMAIN, "Theme")
+        root = self.cluster.sign_root()
+        leases = lambda: self.cluster.etcdctl("lease", "list", certificate=root).stdout.split()[3:]
+        for lease in await_true(leases, "the lease"):
+            self.cluster.etcdctl("lease", "revoke", lease, certificate=root)
+        # Ninety-one days later, by its clock; its certificate is for two years.
+        later = subprocess.Popen(
+            ["faketime", "-f", "+91d", PROGRAMS / "defaults-fleet", "run"], env=two.environment, start_new_session=True)
+        self.addCleanup(lambda: (os.killpg(later.pid, signal.SIGKILL), later.wait()))
+        self.await_same({"Stays": "1"})
 
 
 class TimeTests(EtcdCase):

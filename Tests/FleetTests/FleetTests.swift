@@ -35,11 +35,26 @@ struct FleetTests {
     @Test("Machines come to have the same values while the list of what travels changes")
     func lists() { Self.tryOut(250, World.Kind(changesList: true)) }
 
+    @Test("The last edit counts on all machines by registers, whatever happens to them and to processes")
+    func registers() { Self.tryOut(500, World.Kind(usesRegisters: true)) }
+
+    @Test("The last edit counts on all machines by registers that are restored from backups")
+    func backups() { Self.tryOut(250, World.Kind(usesRegisters: true, restoresBackups: true)) }
+
+    @Test("Machines come to have the same values by registers with wrong clocks, lost logs and changes of the list")
+    func registersWithWrongClocks() {
+        Self.tryOut(150, World.Kind(hasWrongClocks: true, usesRegisters: true))
+        Self.tryOut(150, World.Kind(losesLogs: true, usesRegisters: true))
+        Self.tryOut(150, World.Kind(changesList: true, usesRegisters: true, restoresBackups: true))
+    }
+
     // MARK: Single cases
 
     /// Creates two members, of which the first has a value that has travelled.
-    private static func pair() -> (world: World, one: SimulatedMachine, other: SimulatedMachine) {
-        let world = World(machines: 2)
+    private static func pair(
+        usingRegisters usesRegisters: Bool = false
+    ) -> (world: World, one: SimulatedMachine, other: SimulatedMachine) {
+        let world = World(machines: 2, usingRegisters: usesRegisters)
         #expect(world.heal())
         world.machines[0].change(["k0": 1, "k1": 2], of: "d0")
         #expect(world.heal())
@@ -83,6 +98,112 @@ struct FleetTests {
         #expect(world.heal())
         #expect(other.values["d0"]?["k0"] == 7)
         #expect(one.values[TravelRules.list] == other.values[TravelRules.list])
+    }
+
+    // MARK: Single cases with registers
+
+    private static let register = EditRegister.name(of: FleetKey("d0", "k0"), with: PlainSeal())
+
+    @Test("A removal whose mark the service has removed reaches a machine that was away for longer")
+    func expiredRemoval() throws {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        other.connector = nil
+        one.change(["k0": nil], of: "d0")
+        world.runOne(one)
+        let service = try #require(world.service)
+        #expect(service.registers[Self.register] != nil)
+        service.expire(Self.register)
+        world.wait(days: 100)
+        #expect(world.heal())
+        #expect(other.values["d0"] == ["k1": 2])
+        #expect(one.values["d0"] == ["k1": 2])
+    }
+
+    @Test("A register that the service has lost is written again, however long a machine was away")
+    func lostRegister() throws {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        let service = try #require(world.service)
+        let former = service.registers
+        one.change(["k0": 5], of: "d0")
+        #expect(world.heal())
+        #expect(other.values["d0"]?["k0"] == 5)
+        service.restore(former, at: 3)
+        #expect(world.heal())
+        #expect(
+            service.registers[Self.register].flatMap { EditRegister($0, opening: PlainSeal()) }?.envelope.value == 5)
+        service.restore([:], at: 2)
+        (one.connector, other.connector) = (nil, nil)
+        world.wait(days: 100)
+        #expect(world.heal())
+        #expect(one.values["d0"] == ["k0": 5, "k1": 2])
+        #expect(other.values["d0"] == ["k0": 5, "k1": 2])
+        #expect(service.registers[Self.register] != nil)
+    }
+
+    @Test("A value that is too large for a register stays on its machine, and others travel")
+    func largeValue() {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        let value = PropertyListValue.data(Array(repeating: 1, count: 2 << 20))
+        one.change(["k0": value, "k1": 7], of: "d0")
+        #expect(world.heal())
+        #expect(other.values["d0"] == ["k0": 1, "k1": 7])
+        #expect(one.connector?.problems.values.count == 1)
+        one.connector = nil
+        world.wait(days: 100)
+        #expect(world.heal())
+        #expect(one.values["d0"] == ["k0": value, "k1": 7])
+        one.change(["k0": 3], of: "d0")
+        #expect(world.heal())
+        #expect(other.values["d0"] == ["k0": 3, "k1": 7])
+        #expect(one.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A register that can't be read is reported, and never written")
+    func unreadableRegister() throws {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        let service = try #require(world.service)
+        let writer = SimulatedRegisters.Connection(to: service)
+        _ = try writer.write([RegisterWrite(Self.register, [1, 2, 3])], expecting: [:])
+        one.change(["k0": 5, "k1": 6], of: "d0")
+        #expect(world.heal())
+        #expect(other.values["d0"] == ["k0": 1, "k1": 6])
+        #expect(service.registers[Self.register]?.contents == [1, 2, 3])
+        #expect(one.connector?.problems.values.contains(.registers(1)) == true)
+    }
+
+    @Test("Of two machines with one state, one stops")
+    func copiedState() throws {
+        let (world, one, _) = Self.pair(usingRegisters: true)
+        let service = try #require(world.service)
+        let stamp = Stamp(at: world.milliseconds + 5_000, after: nil, on: one.id)
+        let edit = EditRegister(Envelope(FleetKey("d0", "k0"), 9, stamp: stamp, base: nil), cursor: nil)
+        let writer = SimulatedRegisters.Connection(to: service)
+        _ = try writer.write([RegisterWrite(Self.register, try edit.sealed(with: PlainSeal()))], expecting: [:])
+        #expect {
+            _ = try one.connector?.step(receiving: true)
+        } throws: { error in
+            if case .isCopied? = error as? FleetFailure { true } else { false }
+        }
+    }
+
+    @Test("What is removed from the list doesn't stay in the registers, and comes back with it")
+    func removedDomain() throws {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        let service = try #require(world.service)
+        func edit() -> EditRegister? {
+            service.registers[Self.register].flatMap { EditRegister($0, opening: PlainSeal()) }
+        }
+        #expect(edit()?.envelope.value == 1)
+        one.change(["d0": nil], of: TravelRules.list)
+        #expect(world.heal())
+        #expect(edit()?.envelope.value == nil)
+        #expect(edit()?.isWithdrawn == true)
+        #expect(one.values["d0"] == ["k0": 1, "k1": 2])
+        #expect(other.values["d0"] == ["k0": 1, "k1": 2])
+        other.change(["k0": 8], of: "d0")
+        other.change(["d0": true], of: TravelRules.list)
+        #expect(world.heal())
+        #expect(one.values["d0"] == ["k0": 8, "k1": 2])
     }
 
     @Test("The last value of a key that changes too often is sent when the day has ended")

@@ -25,6 +25,7 @@ final class SimulatedRegisters {
     private(set) var revision: Int64 = 1
     private(set) var compacted: Int64 = 0
     private var events: [Event] = []
+    private var starts = 0
 
     init(seed: UInt64) { random = Generator(state: seed) }
 
@@ -38,9 +39,10 @@ final class SimulatedRegisters {
         events = []
     }
 
-    /// Returns to an earlier state, as when a backup is restored.
+    /// Returns to an earlier state, as when a backup is restored, for which members must be started again.
     func restore(_ registers: [String: Register], at revision: Int64) {
         (self.registers, self.revision, events, compacted) = (registers, revision, [], revision)
+        starts += 1
     }
 
     /// Removes a register as when its lease ends.
@@ -54,7 +56,7 @@ final class SimulatedRegisters {
     /// A connection of one machine.
     final class Connection: RegisterService {
         private let service: SimulatedRegisters
-        private var watched: (prefix: String, after: Int64, rest: [Event])?
+        private var watched: (prefix: String, after: Int64, start: Int)?
         private var isGone = false
         /// The number of writes after which the service can't be reached; `nil` for no limit.
         var writesLeft: Int?
@@ -115,12 +117,14 @@ final class SimulatedRegisters {
 
         func watch(_ prefix: String, after revision: Int64) throws(RegisterFailure) {
             try attempt()
-            watched = (prefix, revision, [])
+            watched = (prefix, revision, service.starts)
         }
+
+        var eventDescriptor: Int32 { -1 }
 
         func nextEvent(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
             try attempt()
-            guard let watched else { throw .unavailable("The watch has ended.") }
+            guard let watched, watched.start == service.starts else { throw .unavailable("The watch has ended.") }
             // Compacted changes are those before the next one that is wanted.
             if watched.after < service.compacted {
                 self.watched = nil

@@ -12,7 +12,16 @@ final class World {
         var losesLogs = false
         /// Domains are removed from the list, and added again.
         var changesList = false
+        /// Edits go through registers, which can't always be reached, whose events are lost or repeated, and which are
+        /// compacted.
+        var usesRegisters = false
+        /// The registers are restored from backups.
+        var restoresBackups = false
     }
+
+    /// The service of registers; `nil` if machines have folders.
+    private(set) var service: SimulatedRegisters?
+    private var backup: (registers: [String: Register], revision: Int64) = ([:], 1)
 
     private let kind: Kind
     private var random: Generator
@@ -35,13 +44,19 @@ final class World {
 
     init(seed: UInt64, _ kind: Kind) {
         (self.kind, random) = (kind, Generator(state: seed))
+        if kind.usesRegisters {
+            let service = SimulatedRegisters(seed: seed)
+            service.faults = .init(isUnreachable: 5, losesAnswer: 5, losesEvent: 5, repeatsEvent: 5)
+            self.service = service
+        }
         addMachine()
         addMachine()
     }
 
     /// Creates a world in which nothing happens by itself, and everything arrives.
-    init(machines count: Int) {
+    init(machines count: Int, usingRegisters usesRegisters: Bool = false) {
         (kind, random, isHealing) = (Kind(), Generator(state: 1), true)
+        if usesRegisters { service = SimulatedRegisters(seed: 1) }
         machines = (0..<count).map { _ in SimulatedMachine(MachineID.random(using: &random), in: self) }
     }
 
@@ -73,13 +88,23 @@ final class World {
     }
 
     /// Checks that nothing leaves a machine that must not.
+    func check(_ register: Register) {
+        guard let edit = EditRegister(register, opening: PlainSeal()) else {
+            return findings.append("A register can't be read.")
+        }
+        check(edit.envelope)
+    }
+
+    private func check(_ envelope: Envelope) {
+        if let value = envelope.value, secrets.contains(value) { findings.append("\(envelope.key) has left.") }
+    }
+
+    /// Checks that nothing leaves a machine that must not.
     func check(_ bytes: [UInt8], named name: String, of machine: SimulatedMachine) {
         guard let name = FleetFileName(name, of: machine.id),
             let file = try? FleetFile(name, opening: bytes, with: PlainSeal())
         else { return findings.append("A file can't be read.") }
-        for envelope in file.sets.flatMap(\.envelopes) {
-            if let value = envelope.value, secrets.contains(value) { findings.append("\(envelope.key) has left.") }
-        }
+        file.sets.flatMap(\.envelopes).forEach(check)
     }
 
     // MARK: Steps
@@ -98,6 +123,16 @@ final class World {
         case 93 where machines.count < 4: addMachine()
         case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
         default: carryRemovals(to: machine)
+        }
+        if let service { interfere(with: service) }
+    }
+
+    private func interfere(with service: SimulatedRegisters) {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<4: service.compact()
+        case 4..<8: backup = (service.registers, service.revision)
+        case 8..<9: if kind.restoresBackups { service.restore(backup.registers, at: backup.revision) }
+        default: break
         }
     }
 
@@ -129,7 +164,7 @@ final class World {
     private func note(_ value: PropertyListValue?, as key: FleetKey, on machine: SimulatedMachine) {
         if machine.values[DomainName(escaping: key.domain)]?[key.key] == value { return }
         // A machine may have joined without its state's knowledge.
-        if machine.isJoining || !machine.hasJoined && machine.folder[machine.id] != nil { uncertain.insert(key) }
+        if machine.isJoining || !machine.hasJoined && machine.hasSent { uncertain.insert(key) }
         guard machine.hasJoined else { return }
         // An edit of a machine that doesn't know yet that the key travels loses to those that travel.
         if machine.values[TravelRules.list]?[key.domain] == nil { return }
@@ -143,16 +178,23 @@ final class World {
         machine.change([domain.description: chance(50) ? nil : true], of: TravelRules.list)
     }
 
+    /// Lets one connector do what it can.
+    func runOne(_ machine: SimulatedMachine) { run(machine) }
+
+    func wait(days: UInt64) { milliseconds += days * 86_400_000 }
+
     /// Starts the connector if it doesn't run, and lets it do a step.
     private func run(_ machine: SimulatedMachine) {
         do {
             guard machine.hasJoined else { return try join(machine) }
             if machine.connector == nil { machine.connector = try start(machine) }
             guard let connector = machine.connector else { return }
-            while try connector.step(reading: isHealing || chance(70)), machine.connector != nil {}
+            while try connector.step(receiving: isHealing || chance(70)), machine.connector != nil {}
             unnamed[machine.id] = nil
         } catch is Crash {
             machine.connector = nil
+        } catch is RegisterFailure {
+            // The connector goes on later, unless this was a crash.
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil
         } catch {
@@ -163,7 +205,7 @@ final class World {
 
     private func start(_ machine: SimulatedMachine) throws -> Connector {
         try Connector(
-            machine.id, following: machine, by: machine, with: PlainSeal(), keepingStateIn: machine,
+            machine.id, following: machine, by: machine.exchange(), keepingStateIn: machine,
             scope: { _ in .roaming })
     }
 
@@ -175,12 +217,12 @@ final class World {
         let connector = try start(machine)
         if connector.state.hasJoined {
             machine.connector = connector
-            while try connector.step(reading: true) {}
+            while try connector.step(receiving: true) {}
             return
         }
         try connector.forgetFormerFleet()
         let differences = try connector.meet()
-        if machine !== founder {
+        if machine !== founder, service == nil {
             guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
                 let numbers = try helper.read()?.numbers, connector.missing(of: numbers).isEmpty
             else { return }
@@ -219,10 +261,11 @@ final class World {
     /// Lets everything arrive, and all connectors do what is left; returns whether they come to rest.
     func heal() -> Bool {
         isHealing = true
+        service?.faults = .init()
         for round in 0..<60 {
             // Edits of busy keys are sent the next day.
             milliseconds += 86_400_000 * 2
-            let before = machines.map(\.folder)
+            let before = (machines.map(\.folder), service?.registers)
             for machine in machines {
                 for other in machines where other !== machine {
                     machine.folder[other.id] = other.folder[other.id] ?? [:]
@@ -233,7 +276,7 @@ final class World {
                 guard let connector = machine.connector else { return false }
                 return !connector.state.replica.unconfirmed.keys.contains(where: connector.isPending)
             }
-            if round > 3, isAtRest, before == machines.map(\.folder) { return true }
+            if round > 3, isAtRest, before == (machines.map(\.folder), service?.registers) { return true }
         }
         return false
     }

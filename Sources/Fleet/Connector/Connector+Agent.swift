@@ -42,7 +42,7 @@ extension Connector {
         guard cursor != .ofNoLog, cursor != state.cursor else { return }
         if cursor.epoch != state.cursor?.epoch {
             answers = []
-            sent = []
+            sent = [:]
         }
         state.cursor = cursor
         position = nil
@@ -101,7 +101,9 @@ extension Connector {
             }
             isChanged = true
         }
-        if sent.contains("\(cursor)") { return state.replica.pass(over: edits.keys) }
+        let passed = edits.keys.filter { sent[$0].map { cursor.revision <= $0.revision } ?? false }
+        state.replica.pass(over: passed)
+        for key in passed { edits[key] = nil }
         record(edits, at: milliseconds, cursor)
     }
 

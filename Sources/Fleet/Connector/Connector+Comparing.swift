@@ -47,7 +47,7 @@ extension Connector {
                 // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
                 state.replica.forget(domain)
                 state.known = state.known.filter { $0.key.domain != domain }
-                (state.received, state.readsOwnFiles) = ([:], true)
+                receiveAgain()
                 isChanged = true
                 continue
             }

@@ -25,6 +25,7 @@ extension Connector {
         try follow(to: agent.barrier(of: nil))
         (state.list, rules, unsent) = ([:], TravelRules([:]), [])
         state.replica = FleetReplica(machine)
+        receiveAgain()
     }
 
     /// Removes the list of what travels, and that of the machines, from this machine.
@@ -79,7 +80,7 @@ extension Connector {
         }
         isChanged = true
         try save()
-        while try step(reading: false) {}
+        while try step(receiving: false) {}
         try begin()
     }
 
@@ -97,7 +98,7 @@ extension Connector {
         for domain in try domains() { try follow(to: agent.barrier(of: try DomainName(domain))) }
         try follow(to: agent.barrier(of: nil))
         try sendDelayed { _ in true }
-        while try step(reading: true) {}
+        while try step(receiving: true) {}
         try save()
     }
 }

@@ -16,11 +16,15 @@ package struct ConnectorState: Sendable {
     var snapshot: UInt64 = 0
     /// Whether a snapshot is due before there are many sets.
     var needsSnapshot = false
-    /// Whether this machine's own files must be received, too, since values were lost.
-    var readsOwnFiles = false
+    /// Whether this machine's own edits must be received, too, since values were lost.
+    var readsOwn = false
     /// The sets of other machines that have been received.
     package var received: [MachineID: NumberRanges] = [:]
-    /// The newest time in the sets of each other machine, in milliseconds since 1970, and when that was received.
+    /// The service of which the machine has received all registers; `nil` before the first time.
+    var service: ReceivedService?
+    /// The sizes in bytes of edits that are too large for a register, which the service doesn't have.
+    var tooLarge: [FleetKey: Int64] = [:]
+    /// The newest time in the edits of each other machine, in milliseconds since 1970, and when that was received.
     package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
     /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
     var known: [FleetKey: ContentHash] = [:]
@@ -37,6 +41,15 @@ package struct ConnectorState: Sendable {
         package var winner: Stamp
         /// The time when that was received, in milliseconds since 1970.
         package var milliseconds: UInt64
+    }
+
+    /// The service of registers, as of a reception.
+    struct ReceivedService: Hashable, Sendable {
+        /// The service's own identifier.
+        var identifier: UInt64
+        /// The revision up to which everything was received, and when that was, in milliseconds since 1970.
+        var revision: Int64
+        var milliseconds: UInt64
     }
 
     static let maximumOverruled = 100
@@ -137,8 +150,9 @@ extension ConnectorState {
             "snapshot": number(snapshot), "list": .dictionary(list), "delayed": byDomain(delayed.mapValues(number)),
             "received": .dictionary(
                 Dictionary(
-                    uniqueKeysWithValues: received.map { machine, numbers in
+                    uniqueKeysWithValues: Set(received.keys).union(times.keys).map { machine in
                         let times = times[machine] ?? (0, 0)
+                        let numbers = received[machine] ?? NumberRanges()
                         return (
                             machine.text,
                             [
@@ -149,7 +163,8 @@ extension ConnectorState {
                         )
                     })),
             "known": byDomain(known.mapValues { .integer(Int64(bitPattern: $0.value)) }),
-            "day": number(counts.day), "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
+            "tooLarge": byDomain(tooLarge.mapValues { .integer($0) }), "day": number(counts.day),
+            "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
             "overruled": .array(
                 overruled.map { edit in
                     [
@@ -159,8 +174,14 @@ extension ConnectorState {
                 }),
         ]
         entries["cursor"] = cursor.map { .string($0.description) }
+        if let service {
+            entries["service"] = [
+                .integer(Int64(bitPattern: service.identifier)), .integer(service.revision),
+                number(service.milliseconds),
+            ]
+        }
         if needsSnapshot { entries["needsSnapshot"] = true }
-        if readsOwnFiles { entries["readsOwnFiles"] = true }
+        if readsOwn { entries["readsOwnFiles"] = true }
         return .dictionary(entries)
     }
 
@@ -177,10 +198,17 @@ extension ConnectorState {
         (self.hasJoined, self.last, self.snapshot, self.list) = (hasJoined, last, snapshot, list)
         self.delayed = delayed.mapValues { UInt64(max(0, $0)) }
         needsSnapshot = entries["needsSnapshot"] == true
-        readsOwnFiles = entries["readsOwnFiles"] == true
+        readsOwn = entries["readsOwnFiles"] == true
         if case .string(let text)? = entries["cursor"] {
             guard let cursor = try? Cursor(text) else { return nil }
             self.cursor = cursor
+        }
+        if let value = entries["service"] {
+            guard case .array(let parts) = value, parts.count == 3, case .integer(let identifier) = parts[0],
+                case .integer(let revision) = parts[1], let time = UInt64(number: parts[2])
+            else { return nil }
+            service = ReceivedService(
+                identifier: UInt64(bitPattern: identifier), revision: revision, milliseconds: time)
         }
         for (text, value) in received {
             guard let machine = MachineID(text), case .dictionary(let entries) = value,
@@ -193,9 +221,11 @@ extension ConnectorState {
                 else { return nil }
                 numbers.insert(first...last)
             }
-            self.received[machine] = numbers
+            // By registers, machines send no numbered sets.
+            if !sets.isEmpty { self.received[machine] = numbers }
             times[machine] = (newest, time)
         }
+        tooLarge = Self.byDomain(entries["tooLarge"]) ?? [:]
         self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
         self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
         for edit in overruled {

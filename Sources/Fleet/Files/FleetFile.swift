@@ -141,7 +141,7 @@ extension EnvelopeSet {
 }
 
 extension Envelope {
-    fileprivate var propertyList: PropertyListValue {
+    var propertyList: PropertyListValue {
         var entries: [String: PropertyListValue] = [
             "domain": .string(key.domain), "key": .string(key.key), "stamp": stamp.propertyList,
         ]
@@ -150,7 +150,7 @@ extension Envelope {
         return .dictionary(entries)
     }
 
-    fileprivate init?(_ value: PropertyListValue) {
+    init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .string(let domain)? = entries["domain"],
             case .string(let key)? = entries["key"], let stamp = entries["stamp"].flatMap({ Stamp($0) })
         else { return nil }

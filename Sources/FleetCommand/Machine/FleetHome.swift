@@ -20,8 +20,7 @@ final class FleetHome: FleetStore {
 
     /// The machine's place in its fleet, as of its joining.
     struct Membership {
-        /// The absolute path of the fleet's folder.
-        var folder: String
+        var place: FleetPlace
         var machine: MachineID
         /// The name by which people know the machine.
         var name: String
@@ -32,20 +31,19 @@ final class FleetHome: FleetStore {
     /// The machine's membership; `nil` if it isn't a member and hasn't asked to be.
     func membership() throws(DefaultsError) -> Membership? {
         guard let value = try read("member") else { return nil }
-        guard case .dictionary(let entries) = value, case .string(let folder)? = entries["Folder"],
+        guard case .dictionary(let entries) = value, let place = FleetPlace(entries),
             case .string(let text)? = entries["Machine"], let machine = MachineID(text),
             case .string(let name)? = entries["Name"]
         else { throw damaged("member") }
         var host: String?
         if case .string(let text)? = entries["Host"] { host = text }
-        return Membership(folder: folder, machine: machine, name: name, host: host)
+        return Membership(place: place, machine: machine, name: name, host: host)
     }
 
     func write(_ membership: Membership) throws(DefaultsError) {
-        var entries: DomainValues = [
-            "Folder": .string(membership.folder), "Machine": .string(membership.machine.text),
-            "Name": .string(membership.name),
-        ]
+        var entries = membership.place.entries
+        entries["Machine"] = .string(membership.machine.text)
+        entries["Name"] = .string(membership.name)
         entries["Host"] = membership.host.map { .string($0) }
         try write(.dictionary(entries), to: "member")
     }

@@ -70,7 +70,9 @@ struct AuthorityDirectory {
                 isNew = true
             }
         }
-        for (file, role) in [("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator)] {
+        for (file, role) in [
+            ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),
+        ] {
             guard try renew || read(file) == nil else { continue }
             let signed = try clients.signClient(role.rawValue, days: days)
             try write(file, credentials(for: role, signed, of: configuration, authority: certificate).contents())

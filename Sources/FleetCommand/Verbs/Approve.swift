@@ -23,8 +23,11 @@ struct Approve: ParsableCommand {
     func run() throws {
         let member = try Member()
         let state = try member.state()
+        guard let folder = member.folder else {
+            throw Failure("On etcd, whoever has the file of credentials can join: nobody is asked.", .usage)
+        }
         let names = try MachineName.all(try Member.backend())
-        let requests = try member.transport.machines().filter { names[$0] == nil }.compactMap { member.request(of: $0) }
+        let requests = try folder.machines().filter { names[$0] == nil }.compactMap { member.request(of: $0) }
         guard !code.isEmpty else {
             if requests.isEmpty { print("No machine is asking to join, as far as the folder has synced.") }
             for request in requests { print("\(request.name.printable) (\(request.machine)) is asking to join.") }
@@ -39,8 +42,8 @@ struct Approve: ParsableCommand {
                     + "has synced here.", .notFound)
         }
         // It waits for what is still in the folder.
-        let numbers = state.numbers.filter { ((try? member.transport.files(of: $0.key)) ?? []).isEmpty == false }
-        try member.transport.add(
+        let numbers = state.numbers.filter { ((try? folder.files(of: $0.key)) ?? []).isEmpty == false }
+        try folder.add(
             JoinRequest.answerName(for: request.machine),
             try request.answer(FleetGrant(member.secret, numbers: numbers), to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")

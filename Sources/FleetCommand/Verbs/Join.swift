@@ -8,11 +8,11 @@ import Glibc
 import Linux
 import PropertyList
 
-/// `defaults fleet join FOLDER`.
+/// `defaults fleet join PLACE`.
 struct Join: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join",
-        abstract: "Make this machine a member of the fleet in a folder.",
+        abstract: "Make this machine a member of the fleet in a folder, or on etcd.",
         discussion: """
             If no machine has files in the folder, a new fleet begins there, and nothing travels until you add it. So \
             on a second machine, wait until the folder has synced. There, this shows a code, and waits until you type \
@@ -24,12 +24,15 @@ struct Join: ParsableCommand {
             differences first, and asks. Keys that the fleet doesn't have are sent. Then the service defaults-fleet is \
             started, if there is a user manager; otherwise, run `defaults fleet run`.
 
+            On etcd, name the file of credentials, peers.fleet, instead of a folder. Nobody has to approve the machine.
+
             EXAMPLES
               defaults fleet join ~/Sync/prefs
               defaults fleet join ~/Sync/prefs --review
+              defaults fleet join ~/peers.fleet
             """)
 
-    @Argument(help: "The folder that syncs; it must exist.", completion: .directory) var folder: String
+    @Argument(help: "The folder that syncs, or the file of credentials.", completion: .file()) var place: String
     @Option(help: "The name that other machines show for this one (default: the host's name).") var name: String?
     @Flag(help: "Show where values differ, and ask before any is set.") var review = false
     @Option(help: "The values that stay where both have one: fleet or mine.") var prefer: Connector.Preference?
@@ -42,17 +45,13 @@ struct Join: ParsableCommand {
 
     func run() throws {
         let home = try FleetHome(environment: .current)
-        let path = Path.resolved(Environment.current.expandingTilde(folder))
-        guard !folder.isEmpty, (try? FileStatus(at: path))?.isDirectory == true else {
-            throw Failure(
-                "\"\(folder)\" isn't a directory. Create it, or name the folder that your tool syncs.", .noInput)
-        }
+        let place = try FleetPlace(argument: self.place)
         let former = try home.membership()
         if let former {
             try Member.check(former, in: home)
-            guard former.folder == path else {
+            guard former.place == place else {
                 throw Failure(
-                    "This machine is in the fleet in \(former.folder). Run `defaults fleet leave` first.", .usage)
+                    "This machine is in the fleet in \(former.place.path). Run `defaults fleet leave` first.", .usage)
             }
             if try home.read()?.hasJoined == true {
                 print("This machine is already in this fleet.")
@@ -64,7 +63,7 @@ struct Join: ParsableCommand {
         var membership =
             former
             ?? FleetHome.Membership(
-                folder: path, machine: .random(using: &random), name: Self.hostName, host: HostIdentifier.current())
+                place: place, machine: .random(using: &random), name: Self.hostName, host: HostIdentifier.current())
         if let name { membership.name = name }
         let joining = membership
         try Member.withLock(home) { try join(joining, in: home) }
@@ -79,21 +78,27 @@ struct Join: ParsableCommand {
     }
 
     private func join(_ membership: FleetHome.Membership, in home: FleetHome) throws {
-        let transport = FolderTransport(membership.folder, own: membership.machine)
         // Nothing is begun that can't be finished.
         let client = try Member.client()
-        try transport.prepare()
+        let credentials = try membership.place.credentials()
+        let folder = membership.place.folder(of: membership.machine)
+        try folder?.prepare()
+        if credentials != nil { _ = try RegisterEngines.require() }
         try home.write(membership)
-        if try home.secret() == nil { try home.write(obtainGrant(as: membership, by: transport, in: home)) }
+        if try home.secret() == nil {
+            if let credentials { try home.write(FleetGrant(credentials.secret)) }
+            if let folder { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
+        }
         try home.write(nil as JoinRequest.Pending?)
-        try transport.remove(JoinRequest.fileName)
+        try folder?.remove(JoinRequest.fileName)
         let scopes = ManifestScopes()
-        let connector = try Member().connector(of: client, scope: scopes.scope)
+        let member = try Member()
+        let connector = try member.connector(of: client, by: member.exchange(), scope: scopes.scope)
         guard !connector.state.hasJoined else {
             // It was interrupted at the end.
             try connector.finish()
             try connector.announce(MachineName(name: membership.name).propertyList)
-            return print("\(membership.name.printable) has joined the fleet in \(membership.folder.printable).")
+            return report([], preferring: .fleet, as: membership, isAlone: false)
         }
         try connector.forgetFormerFleet()
         let differences = try awaitFiles(connector, in: home)
@@ -102,7 +107,7 @@ struct Join: ParsableCommand {
         try connector.join(differences, preferring: preference)
         try connector.announce(MachineName(name: membership.name).propertyList)
         report(
-            differences, preferring: preference, as: membership, isAlone: connector.state.received.isEmpty)
+            differences, preferring: preference, as: membership, isAlone: connector.state.times.isEmpty)
         for problem in connector.problems.values { Failure.report(problem.report.message) }
     }
 
@@ -192,12 +197,15 @@ struct Join: ParsableCommand {
         let replaced = differences.count { $0.own != nil } - kept.count
         let new = differences.count { $0.own == nil }
         func were(_ count: Int) -> String { count == 1 ? "was" : "were" }
-        if isAlone {
+        let name = membership.name.printable
+        switch membership.place {
+        case .folder(let path) where isAlone:
             print(
-                "\(membership.name.printable) has begun a new fleet in \(membership.folder.printable). If it should be "
-                    + "in one that exists, run `defaults fleet leave`, and join again once the folder has synced.")
-        } else {
-            print("\(membership.name.printable) has joined the fleet in \(membership.folder.printable).")
+                "\(name) has begun a new fleet in \(path.printable). If it should be in one that exists, run `defaults "
+                    + "fleet leave`, and join again once the folder has synced.")
+        case .etcd where isAlone: print("\(name) is the fleet's first machine on etcd.")
+        case .folder(let path): print("\(name) has joined the fleet in \(path.printable).")
+        case .etcd: print("\(name) has joined the fleet on etcd.")
         }
         if new > 0 { print("\(new.counting("value")) that this machine didn't have \(were(new)) set.") }
         if replaced > 0 {

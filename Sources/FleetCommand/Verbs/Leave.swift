@@ -13,9 +13,9 @@ struct Leave: ParsableCommand {
         discussion: """
             Sends what hasn't been sent, and forgets the fleet's key and all that this machine knows of the fleet. \
             Preferences stay as they are, here and on the other machines, and so do this machine's files in the \
-            folder, since the others may not have read them yet; if there are \
-            no others, they are removed. With --force, nothing is sent, so that it also works \
-            without the folder, or without an agent.
+            folder, since the others may not have read them yet; if there are no others, they are removed. On etcd, \
+            the fleet's values stay. With --force, nothing is sent, so that it also works without the folder or etcd, \
+            or without an agent.
 
             A machine that was lost keeps the fleet's key. To exclude it, leave the fleet on all others, and begin a \
             new one in another folder.
@@ -45,24 +45,27 @@ struct Leave: ParsableCommand {
 
     private func leave(_ home: FleetHome) throws {
         guard !force, let membership = try home.membership() else { return try home.removeAll() }
-        let transport = FolderTransport(membership.folder, own: membership.machine)
+        let folder = membership.place.folder(of: membership.machine)
         var connector: Connector?
         if try home.read()?.hasJoined == true {
             let scopes = ManifestScopes()
-            let leaving = try Member().connector(of: try Member.client(), scope: scopes.scope)
+            let member = try Member()
+            let leaving = try member.connector(of: try Member.client(), by: member.exchange(), scope: scopes.scope)
             try leaving.finish()
-            guard try leaving.writeSnapshot() else {
+            guard try leaving.settle() else {
                 throw Failure("Preferences are changing right now. Try again.", .temporaryFailure)
             }
             try leaving.announce(MachineName(name: membership.name, hasLeft: true).propertyList)
             connector = leaving
         }
-        try transport.remove(JoinRequest.fileName)
-        let names = try transport.names(of: membership.machine)
-        if let connector, connector.state.received.isEmpty, !names.contains(where: { $0.hasSuffix(".key") }) {
-            // Nobody needs the files of a fleet of one machine; in another fleet, they would be in the way.
-            for name in names { try transport.remove(name) }
-            rmdir(transport.folder(of: membership.machine))
+        if let folder {
+            try folder.remove(JoinRequest.fileName)
+            let names = try folder.names(of: membership.machine)
+            if let connector, connector.state.received.isEmpty, !names.contains(where: { $0.hasSuffix(".key") }) {
+                // Nobody needs the files of a fleet of one machine; in another fleet, they would be in the way.
+                for name in names { try folder.remove(name) }
+                rmdir(folder.folder(of: membership.machine))
+            }
         }
         try home.removeAll()
         // Another fleet has another list. While this was a member, removing it would have removed it for all machines.

@@ -11,7 +11,8 @@ struct Member {
     let home: FleetHome
     let membership: FleetHome.Membership
     let secret: FleetSecret
-    let transport: FolderTransport
+    /// The fleet's folder; `nil` on etcd.
+    let folder: FolderTransport?
 
     /// Reads what the machine knows of its fleet.
     ///
@@ -22,7 +23,7 @@ struct Member {
         try Self.check(membership, in: home)
         guard let secret = try home.secret() else { throw Self.isJoining(membership) }
         (self.membership, self.secret) = (membership, secret)
-        transport = FolderTransport(membership.folder, own: membership.machine)
+        folder = membership.place.folder(of: membership.machine)
     }
 
     static var notInFleet: Failure {
@@ -31,8 +32,8 @@ struct Member {
 
     private static func isJoining(_ membership: FleetHome.Membership) -> Failure {
         Failure(
-            "This machine hasn't finished joining. Run `defaults fleet join \(membership.folder.quotedForShell)` to "
-                + "continue, or `defaults fleet leave` to give up.", .unavailable)
+            "This machine hasn't finished joining. To continue, run `defaults fleet join "
+                + "\(membership.place.path.quotedForShell)`; to give up, `defaults fleet leave`.", .unavailable)
     }
 
     /// Checks that the state isn't a copy of another machine's.
@@ -51,10 +52,16 @@ struct Member {
         return state
     }
 
+    /// Returns the exchange with the other machines.
+    func exchange() throws -> any FleetExchange {
+        try membership.place.exchange(of: membership.machine, with: secret)
+    }
+
     /// Returns the connector of this machine.
-    func connector(of client: AgentClient, scope: @escaping (FleetKey) -> TravelRules.Scope) throws -> Connector {
-        try Connector(
-            membership.machine, following: client, by: transport, with: secret, keepingStateIn: home, scope: scope)
+    func connector(
+        of client: AgentClient, by exchange: any FleetExchange, scope: @escaping (FleetKey) -> TravelRules.Scope
+    ) throws -> Connector {
+        try Connector(membership.machine, following: client, by: exchange, keepingStateIn: home, scope: scope)
     }
 
     /// Connects to the agent.
@@ -148,7 +155,7 @@ extension FleetFailure {
     var message: String {
         switch self {
         case .isCopied:
-            "Another machine writes this one's files, because its state was copied. On one of them, run `defaults "
+            "Another machine sends edits as this one, because its state was copied. On one of them, run `defaults "
                 + "fleet leave --force`, and join again."
         case .noOwnFiles:
             "The fleet's folder doesn't have this machine's files, as if its disk weren't mounted. Edits wait until it "

@@ -73,6 +73,16 @@ extension FleetProblem {
                 "Files of the machine \(machine) are missing, from number \(number) on, although later ones are there.",
                 true
             )
+        case .registers(let count):
+            (
+                "\(count.counting("entry", plural: "entries")) in etcd can't be read: a later version has written "
+                    + "them, or they aren't this fleet's.", false
+            )
+        case .tooLarge(let key, let size):
+            (
+                "\(key.domain) \(key.key) stays on this machine: it takes \(size) bytes, and etcd's limit is "
+                    + "\(RegisterLimits.bytes).", false
+            )
         case .refused(let key, let error):
             ("The fleet's value of \(key.domain) \(key.key) can't be set: \(error)", false)
         }

@@ -43,21 +43,24 @@ struct Run: ParsableCommand {
                 reporter.update(["start": ("\(error)", error.code == .agentUnavailable)])
             } catch let failure as FleetFailure {
                 reporter.update(["start": (failure.message, false)])
+            } catch let failure as RegisterFailure {
+                reporter.update(["service": (failure.failure.message, failure.endsByItself)])
             } catch let failure as Failure {
                 reporter.update(["start": (failure.message, true)])
             } catch { reporter.update(["start": ("\(error)", false)]) }
-            Backoff.pause(delays.after(failures))
+            Backoff.pause(delays.after(failures).jittered)
             failures += 1
         }
     }
 }
 
-/// The loop that does the connector's steps when the agent or the folder has something new.
+/// The loop that does the connector's steps when the agent or the exchange has something new.
 private final class Follower {
     private let client: AgentClient
     private let connector: Connector
     private let scopes: Scopes
-    private let transport: FolderTransport
+    private let folder: FolderTransport?
+    private let exchange: any FleetExchange
     private let machine: MachineID
     private let name: String
     private var watcher: DirectoryWatcher?
@@ -66,7 +69,7 @@ private final class Follower {
     /// The scopes, which the connector asks for.
     private final class Scopes { var current = ManifestScopes() }
 
-    /// The time between readings of the folder without a report, in milliseconds.
+    /// The time between receptions without a report, in milliseconds.
     private static let interval: Int64 = 30_000
     /// The number of machines whose folders are watched; those of others are read at the interval.
     private static let maximumWatched = 200
@@ -74,8 +77,9 @@ private final class Follower {
     init(_ member: Member) throws {
         client = try Member.client()
         let scopes = Scopes()
-        connector = try member.connector(of: client) { scopes.current.scope(of: $0) }
-        (self.scopes, transport) = (scopes, member.transport)
+        exchange = try member.exchange()
+        connector = try member.connector(of: client, by: exchange) { scopes.current.scope(of: $0) }
+        (self.scopes, folder) = (scopes, member.folder)
         (machine, name) = (member.membership.machine, member.membership.name)
     }
 
@@ -90,22 +94,22 @@ private final class Follower {
         try connector.announce(MachineName(name: name).propertyList)
         let delays = RetryDelay(first: .seconds(1), limit: .seconds(5))
         var failures = 0
-        var nextReading = MonotonicTime.now()
-        var reads = true
+        var nextReception = MonotonicTime.now()
+        var receives = true
         while true {
             var problems = connector.problems.mapValues(\.report)
             do {
-                if nextReading <= .now() {
-                    reads = true
-                    nextReading = .now() + Self.interval
+                if nextReception <= .now() {
+                    receives = true
+                    nextReception = .now() + Self.interval
                     if let former = scopes.current.refresh() { try connector.scopesHaveChanged(from: former.scope) }
                 }
-                if reads {
-                    try watch()
+                if receives, let folder {
+                    try watch(folder)
                     // Others may have put anything where a request was.
-                    try? JoinRequest.removeAnswers(of: machine, from: transport)
+                    try? JoinRequest.removeAnswers(of: machine, from: folder)
                 }
-                while try connector.step(reading: reads) { reads = false }
+                while try connector.step(receiving: receives) { receives = false }
                 problems = connector.problems.mapValues(\.report)
                 failures = 0
                 succeed()
@@ -116,17 +120,25 @@ private final class Follower {
                 reporter.update(problems)
                 Backoff.pause(delays.after(failures))
                 failures += 1
-                (reads, watcher) = (true, nil)
+                (receives, watcher) = (true, nil)
+                continue
+            } catch let failure as RegisterFailure {
+                problems["service"] = (failure.failure.message, failure.endsByItself)
+                reporter.update(problems)
+                // After a member has ended, its machines don't come to the next one in the same moment.
+                Backoff.pause(delays.after(failures).jittered)
+                failures += 1
+                receives = true
                 continue
             }
             reporter.update(problems)
-            reads = try wait(until: nextReading)
+            receives = try wait(until: nextReception)
         }
     }
 
     /// Watches the folders of the other machines.
-    private func watch() throws {
-        let others = try transport.machines().filter { $0 != machine }
+    private func watch(_ folder: FolderTransport) throws {
+        let others = try folder.machines().filter { $0 != machine }
         // Anybody who may write there may make many folders; those that are known come first.
         let known = others.filter { connector.state.received[$0] != nil }
         let found = Array((known + others.filter { !known.contains($0) }).prefix(Self.maximumWatched))
@@ -135,24 +147,25 @@ private final class Follower {
         watcher = nil
         watcher = try? DirectoryWatcher(
             .init(
-                directory: transport.path, subdirectories: found.map(\.text),
+                directory: folder.path, subdirectories: found.map(\.text),
                 identityCheckInterval: .seconds(30)))
         _ = watcher?.read()
         watched = found
     }
 
-    /// Waits until the agent or the folder has something new; returns whether the folder may have.
+    /// Waits until the agent or the exchange has something new; returns whether the exchange may have.
     ///
     /// - Throws: `agentUnavailable` if the agent has ended.
     private func wait(until end: MonotonicTime) throws(DefaultsError) -> Bool {
         let check = watcher.map { MonotonicTime.now() + $0.timeUntilNextRead + 1 } ?? .distantFuture
-        var polls = client.awaited + [pollfd(fd: watcher?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
+        let descriptor = watcher?.descriptor ?? exchange.eventDescriptor
+        var polls = client.awaited + [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
         poll(&polls, nfds_t(polls.count), min(check, end).millisecondsLeft)
         // Nobody has asked for anything on the connection for requests.
         if polls[1].revents != 0 {
             throw DefaultsError(.agentUnavailable, "The agent has closed the connection.")
         }
-        return watcher?.read().isEmpty == false
+        return watcher.map { !$0.read().isEmpty } ?? (polls[2].revents != 0)
     }
 }
 #endif

@@ -14,12 +14,13 @@ struct EtcdAccess {
     /// Makes what is missing, and turns access control on.
     func protect(_ secret: FleetSecret) throws(RegisterFailure) {
         try add("root")
-        for role in [FleetCredentials.Role.receiver, .operator] { try add(role.rawValue) }
+        for role in [FleetCredentials.Role.receiver, .operator, .peer] { try add(role.rawValue) }
         let prefix = RegisterName.prefix(of: secret)
         try permit(FleetCredentials.Role.operator.rawValue, to: .readwrite, prefix)
         // Machines can't change what is pushed.
         try permit(FleetCredentials.Role.receiver.rawValue, to: .read, RegisterName.pushed(secret))
         try permit(FleetCredentials.Role.receiver.rawValue, to: .readwrite, RegisterName.receivers(secret))
+        try permit(FleetCredentials.Role.peer.rawValue, to: .readwrite, RegisterName.edits(secret))
         try unlessDone { () throws(RegisterFailure) in
             _ = try client.call {
                 try await Etcdserverpb_Auth.Client(wrapping: $0).authEnable($1, options: $2)

@@ -126,11 +126,19 @@ final class EtcdClient: RegisterService {
         return answer.succeeded ? answer.header.revision : nil
     }
 
+    private static func firstLease(of role: FleetCredentials.Role) -> Int64 {
+        switch role {
+        case .receiver: 0
+        case .operator: 1 << 24
+        case .peer: 2 << 24
+        }
+    }
+
     /// Returns today's lease, which all machines share, after it was granted if need be.
     private func lease() throws(RegisterFailure) -> Int64 {
         let day = Int64(time(nil)) / 86_400
         // Nobody may use a lease of which he may not write all keys.
-        let id = Self.firstLease + (credentials.role == .operator ? 1 << 24 : 0) + day * 64 + leaseNumber
+        let id = Self.firstLease + Self.firstLease(of: credentials.role) + day * 64 + leaseNumber
         if day == leaseDay { return id }
         var request = Etcdserverpb_LeaseGrantRequest()
         (request.id, request.ttl) = (id, Self.leaseDays * 86_400)
@@ -245,6 +253,8 @@ final class EtcdClient: RegisterService {
         watch = Watch(prefix, after: revision, on: try connect())
     }
 
+    var eventDescriptor: Int32 { watch?.descriptor ?? -1 }
+
     func nextEvent(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
         guard let watch else { throw .unavailable("The watch has ended.") }
         do throws(RegisterFailure) { return try watch.next(within: milliseconds) } catch {
@@ -287,6 +297,8 @@ final class EtcdClient: RegisterService {
 
         deinit { task.cancel() }
 
+        var descriptor: Int32 { events.descriptor }
+
         func next(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
             try events.next(within: milliseconds)
         }
@@ -306,7 +318,7 @@ private final class EventQueue: Sendable {
 
     private let state = ForkSafeMutex(State())
     /// Readable while there are events, or the end.
-    private let descriptor = EventDescriptor.open()
+    let descriptor = EventDescriptor.open()
 
     deinit { close(descriptor) }
 

@@ -59,6 +59,17 @@ package struct FleetCredentials: Sendable {
     package enum Role: String, Sendable {
         case receiver
         case `operator`
+        /// A machine with a person's preferences.
+        case peer
+
+        /// The holder, in a sentence.
+        fileprivate var holder: String {
+            switch self {
+            case .receiver: "a service's machine"
+            case .operator: "an operator"
+            case .peer: "a person's machine"
+            }
+        }
     }
 
     package var role: Role
@@ -89,9 +100,15 @@ package struct FleetCredentials: Sendable {
                 "Name the fleet's credentials with --credentials or in \(Self.variable). `defaults fleet init etcd` "
                     + "makes them.", .usage)
         }
-        try self.init(path: Environment.current.expandingTilde(path))
-        guard role != .operator || self.role == .operator else {
-            throw Failure("\(path) has the credentials of a machine. Use those of an operator.", .usage)
+        try self.init(path: Environment.current.expandingTilde(path), as: role)
+    }
+
+    init(path: String, as role: Role) throws {
+        try self.init(path: path)
+        // An operator may do what a receiver does.
+        guard self.role == role || (role, self.role) == (.receiver, .operator) else {
+            throw Failure(
+                "\(path) has the credentials of \(self.role.holder). Use those of \(role.holder).", .usage)
         }
     }
 

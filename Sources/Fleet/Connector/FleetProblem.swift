@@ -1,0 +1,25 @@
+package import DefaultsCore
+
+/// A problem that doesn't keep the connector from its work.
+package enum FleetProblem: Hashable, Sendable {
+    /// A file can't be used.
+    case file(MachineID, FleetFileName, FleetFileError)
+    /// The system refuses to read a file or a machine's folder; the path, and the number of the error.
+    case unreadable(String, Int32)
+    /// Files of a machine are missing, while later ones have come; the number of the first missing set.
+    case missing(MachineID, UInt64)
+    /// Some registers can't be read; their number.
+    case registers(Int)
+    /// An edit has more bytes than a register may; their number.
+    case tooLarge(FleetKey, Int)
+    /// An edit is refused.
+    case refused(FleetKey, DefaultsError)
+
+    /// Whether each reception finds it again, as long as it lasts.
+    var isOfReception: Bool {
+        switch self {
+        case .file, .unreadable, .missing, .registers, .tooLarge: true
+        case .refused: false
+        }
+    }
+}
