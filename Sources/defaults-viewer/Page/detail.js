@@ -77,7 +77,7 @@ export function detail(side, go) {
     function drawDomain(domain) {
         const parts = [heading(label(domain), titleOf(domain.name), place(domain)), h("div.facts")];
         if (isEditable(domain)) parts.push(newKey("Add a key…", domain),
-            domain.values.size ? h("p.buttons", button("Remove all keys…", () => removeAll(current.id))) : "");
+            h("p.buttons.removal", button("Remove all keys…", () => removeAll(current.id))));
         // A profile is for any host.
         if (!domain.user && !domain.host) parts.push(h("p.buttons",
             button("Save as a profile", () => attempt(() => saveProfile({ domain: domain.name })))));
@@ -101,6 +101,8 @@ export function detail(side, go) {
                     h("code", shown(domain.name, key, domain.values.get(key), 60))))),
             count > 500 ? h("p", "The first 500 are shown. Search for the others.") : "");
         keep(side.querySelector(".facts"), ...parts);
+        const removal = side.querySelector(".removal");
+        if (removal) removal.hidden = count === 0;
     }
 
     // Lists what the manifest describes, also keys without a value, which then have the default.
@@ -334,7 +336,11 @@ export function detail(side, go) {
             draw();
         },
         update(update) {
-            if (!current.id) return;
+            if (!current.id) {
+                // Until the manifests are known, everything is secret.
+                if (manifests !== store.manifests && !editors.some(([, editor]) => editor.isDirty)) draw();
+                return;
+            }
             const domain = domainNow();
             if (!domain || !isDrawn || manifests !== store.manifests && !edited?.isDirty) {
                 if (!edited?.isDirty) draw();

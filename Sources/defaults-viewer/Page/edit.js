@@ -307,6 +307,9 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         get isDirty() { return isDirty || saving !== null; },
         focus() { field?.focus(); },
         // Begins with the type and the default of a new key, once it is named.
-        describe() { if (described(domain.name, name()) && textOf() === begun) reset(); },
+        describe() {
+            if (described(domain.name, name()) && textOf() === begun) reset();
+            else if (isSecret(domain.name, name()) !== field.classList.contains("secret")) draw(textOf());
+        },
     };
 }
