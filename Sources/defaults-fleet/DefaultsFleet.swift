@@ -13,15 +13,11 @@ struct DefaultsFleet {
     }
 }
 #else
-import Glibc
+import Linux
 
 /// `defaults-fleet` without the trait `Fleet`.
 @main
 struct DefaultsFleet {
-    static func main() {
-        let text = Array("defaults-fleet: This program was built without the trait Fleet.\n".utf8)
-        _ = write(STDERR_FILENO, text, text.count)
-        exit(69)
-    }
+    static func main() { MissingTrait.end("defaults-fleet", without: "Fleet") }
 }
 #endif

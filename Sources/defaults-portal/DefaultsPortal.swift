@@ -78,15 +78,11 @@ struct DefaultsPortal: ParsableCommand {
     }
 }
 #else
-import Glibc
+import Linux
 
 /// `defaults-portal` without the trait `Portal`.
 @main
 struct DefaultsPortal {
-    static func main() {
-        let text = Array("defaults-portal: This program was built without the trait Portal.\n".utf8)
-        _ = write(STDERR_FILENO, text, text.count)
-        exit(69)
-    }
+    static func main() { MissingTrait.end("defaults-portal", without: "Portal") }
 }
 #endif

@@ -57,15 +57,11 @@ struct DefaultsViewer: ParsableCommand {
     }
 }
 #else
-import Glibc
+import Linux
 
 /// `defaults-viewer` without the trait `Viewer`.
 @main
 struct DefaultsViewer {
-    static func main() {
-        let text = Array("defaults-viewer: This program was built without the trait Viewer.\n".utf8)
-        _ = write(STDERR_FILENO, text, text.count)
-        exit(69)
-    }
+    static func main() { MissingTrait.end("defaults-viewer", without: "Viewer") }
 }
 #endif
