@@ -71,6 +71,11 @@ package final class Operator {
         .sorted { ($0.name, $0.machine) < ($1.name, $1.machine) }
     }
 
+    /// Removes a receiver's report.
+    package func forget(_ machine: MachineID) throws {
+        _ = try service.write([RegisterWrite(RegisterName.receiver(machine, seal), nil)], expecting: [:])
+    }
+
     private func names(of rollout: Rollout) -> [String] {
         rollout.changes.map { RegisterName.entry($0.key, of: $0.group, with: seal) }
     }

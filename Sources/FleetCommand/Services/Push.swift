@@ -177,6 +177,20 @@ struct OperatorDesk {
         report.milliseconds + silence < Timestamp.now().milliseconds
     }
 
+    /// Removes the report of a machine, by its name or identifier.
+    func forget(_ machine: String) throws {
+        let found = try run { try $0.receivers() }.filter { $0.name == machine || $0.machine.text == machine }
+        guard let report = found.first else {
+            throw Failure("No machine \"\(machine)\" has reported. See `defaults fleet rollout --machines`.", .notFound)
+        }
+        guard found.count == 1 else {
+            let identifiers = found.map(\.machine.text).joined(separator: ", ")
+            throw Failure("Several machines have this name. Use one of these identifiers: \(identifiers).", .usage)
+        }
+        try run { try $0.forget(report.machine) }
+        print("\(report.name.printable) (\(report.machine)) is forgotten. If it still runs, it reports again.")
+    }
+
     /// Returns the machines of some groups.
     func receivers(in groups: [String]) throws -> [ReceiverReport] {
         try run { try $0.receivers() }.filter { report in

@@ -20,6 +20,9 @@ struct RolloutVerb: ParsableCommand {
             values again, unless a later rollout has replaced them. --wait waits until all machines have what they \
             should, and fails if they don't in so many seconds.
 
+            --forget removes the report of a machine that no longer exists, by its name or identifier; otherwise, it \
+            counts as silent for ninety days. A machine that exists reports again.
+
             --json prints an object: "number", "time" (in seconds since 1970), "author", "undone", "changes" and \
             "machines", each with "machine", "name", "groups", "included" (whether the rollout is for it), "state" \
             ("has", "former", "replaced", "waiting", "changed", "failed" or "silent"), "seen" and "problems".
@@ -29,6 +32,7 @@ struct RolloutVerb: ParsableCommand {
               defaults fleet rollout 7
               defaults fleet rollout 7 --share all --wait 60
               defaults fleet rollout 7 --undo
+              defaults fleet rollout --forget web-17
             """)
 
     @OptionGroup var credentials: CredentialsOption
@@ -37,16 +41,19 @@ struct RolloutVerb: ParsableCommand {
     @Flag(help: "Set the former values again.") var undo = false
     @Option(help: "The seconds to wait until all machines have what they should.") var wait: Int?
     @Flag(help: "List the machines.") var machines = false
+    @Option(help: "The name or identifier of a machine whose report to remove.") var forget: String?
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
         if share != nil, undo { throw ValidationError("Use only one of --share and --undo.") }
         if number == nil, share != nil || undo || wait != nil { throw ValidationError("Name the rollout's number.") }
+        if forget != nil, number != nil || machines { throw ValidationError("Use --forget alone.") }
         if let wait, !(1...86_400).contains(wait) { throw ValidationError("Use 1 to 86400 seconds.") }
     }
 
     func run() throws {
         let desk = try OperatorDesk(credentials)
+        if let forget { return try desk.forget(forget) }
         guard let number else { return try list(desk) }
         if undo {
             let replaced = try desk.run { try $0.undo(number) }.replaced
@@ -261,7 +268,7 @@ struct RolloutState {
         let troubles =
             problems(of: report).map { "  problem: \($0.printable)" }
             + report.changed.map { "  changed there: \($0.text.printable)" }
-        return "\(report.name.printable)  \(report.groups.joined(separator: ","))  seen \(time)"
+        return "\(report.name.printable)  \(report.machine)  \(report.groups.joined(separator: ","))  seen \(time)"
             + troubles.joined(separator: "")
     }
 }
