@@ -11,7 +11,7 @@ package struct FleetCommand: ParsableCommand {
         abstract: "Keep preferences the same on several machines, by any folder that syncs.",
         discussion: """
             A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
-            machine to machine; programs that are built with etcd can use that instead. Each machine writes files of \
+            machine to machine; programs built with etcd can use that instead. Each machine writes files of \
             its own there, in which nobody without the fleet's key can read a name or a value. What travels is what \
             you have added. Of two edits of a key, the later one wins on all machines; the other stays in the history, \
             and `defaults undo` brings it back.
@@ -52,6 +52,8 @@ package struct FleetCommand: ParsableCommand {
             Failure.end(failure.message, failure.status)
         } catch let failure as FleetFailure {
             Failure.end(failure.message, .inputOutput)
+        } catch let failure as RegisterFailure {
+            Failure.end(failure.failure.message, .unavailable)
         } catch {
             if exitCode(for: error) == .validationFailure {
                 let message = message(for: error)

@@ -111,7 +111,7 @@ class Cluster:
             check=check, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, env=os.environ | {"ETCDCTL_API": "3"})
 
     def extract(self, name):
-        """Writes the certificate that is in a file of credentials as files for etcdctl; returns their name."""
+        """Writes the certificate that is in a credentials file as files for etcdctl; returns their name."""
         import plistlib
         values = plistlib.loads((self.place / f"{name}.fleet").read_bytes())
         (self.place / f"{name}.pem").write_text(values["Certificate"])

@@ -98,6 +98,21 @@ class RolloutTests(EtcdCase):
         self.cluster.rollout(number, "--wait", "30")
         self.assertEqual(both.values(DOMAIN, "system"), {"Own": "x"})
 
+    def test_a_machine_that_is_gone_is_forgotten(self):
+        first, second = self.add("one"), self.add("two")
+        self.await_reports(2)
+        second.stop(signal.SIGKILL)
+        number = self.cluster.push("--to", "web", DOMAIN, "k", "v")
+        waiting = self.cluster.rollout(number, "--wait", "2", check=False)
+        self.assertEqual({machine["name"] for machine in waiting["machines"]}, {"one", "two"})
+        wrong = command("rollout", "--forget", "three", environment=self.cluster.operator, check=False)
+        self.assertEqual((wrong.returncode, "No machine" in wrong.stderr), (1, True), wrong.stderr)
+        command("rollout", "--forget", "two", environment=self.cluster.operator)
+        self.cluster.rollout(number, "--wait", "30")
+        self.assert_values([first], "k", "v")
+        second.start()
+        self.await_reports(2)
+
     def test_apps_see_it_live(self):
         receiver = self.add("w")
         (self.place / "prefs").mkdir()
@@ -288,7 +303,7 @@ class PeerTests(EtcdCase):
         one = Machine(self.place, "one")
         self.addCleanup(one.end)
         for file, status, text in [("receivers.fleet", 64, "of a service's machine"), ("operator.fleet", 64, "of an operator"),
-                                   ("authority.pem", 65, "isn't a file of credentials"), ("none", 66, "isn't a directory")]:
+                                   ("authority.pem", 65, "isn't a credentials file"), ("none", 66, "isn't a directory")]:
             done = one.fleet("join", f"{self.cluster.place}/{file}", check=False)
             self.assertEqual((done.returncode, text in done.stderr), (status, True), done.stderr)
         self.assertEqual(one.fleet("status", check=False).returncode, 1)
@@ -365,23 +380,6 @@ class PeerTests(EtcdCase):
         one.start()
         three.set(DOMAIN, "Theme", "new")
         self.await_same({"Theme": "new", "Later": "1"})
-
-    def test_a_removal_reaches_a_machine_that_was_away_for_longer_than_its_mark_is_kept(self):
-        one, two = self.add_peer("one"), self.add_peer("two")
-        one.set(DOMAIN, "Theme", "dark")
-        one.set(DOMAIN, "Stays", "1")
-        self.await_same({"Theme": "dark", "Stays": "1"})
-        two.stop()
-        one.run("delete", DOMAIN, "Theme")
-        root = self.cluster.sign_root()
-        leases = lambda: self.cluster.etcdctl("lease", "list", certificate=root).stdout.split()[3:]
-        for lease in await_true(leases, "the lease"):
-            self.cluster.etcdctl("lease", "revoke", lease, certificate=root)
-        # Ninety-one days later, by its clock; its certificate is for two years.
-        later = subprocess.Popen(
-            ["faketime", "-f", "+91d", PROGRAMS / "defaults-fleet", "run"], env=two.environment, start_new_session=True)
-        self.addCleanup(lambda: (os.killpg(later.pid, signal.SIGKILL), later.wait()))
-        self.await_same({"Stays": "1"})
 
 
 class TimeTests(EtcdCase):

@@ -194,7 +194,7 @@ final class World {
         } catch is Crash {
             machine.connector = nil
         } catch is RegisterFailure {
-            // The connector goes on later, unless this was a crash.
+            machine.connector = nil
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil
         } catch {

@@ -62,6 +62,10 @@ extension Connector {
     private func pass(_ record: LogRecord, at cursor: Cursor) throws(DefaultsError) {
         guard record.domain.user == .current, record.domain.host == .any else { return }
         let domain = record.domain.name.description
+        for (key, edit) in sent where edit.cursor == cursor && key.domain == domain {
+            let change = record.changeSet?.changes.first { $0.key == key.key }
+            if change.map({ $0.new != edit.value }) ?? true { isCopied = true }
+        }
         guard rules.includes(domain) else { return }
         let isOwn = record.changeSet?.origin?.purpose?.texts.name == Self.purpose
         if let changes = record.changeSet?.changes {
@@ -101,7 +105,7 @@ extension Connector {
             }
             isChanged = true
         }
-        let passed = edits.keys.filter { sent[$0].map { cursor.revision <= $0.revision } ?? false }
+        let passed = edits.keys.filter { sent[$0].map { cursor.revision <= $0.cursor.revision } ?? false }
         state.replica.pass(over: passed)
         for key in passed { edits[key] = nil }
         record(edits, at: milliseconds, cursor)

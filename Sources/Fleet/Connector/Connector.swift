@@ -27,8 +27,10 @@ package final class Connector {
     var isChanged = false
     /// The rules as of the cursor.
     var rules: TravelRules
-    /// The positions up to which the records of keys were sent before a crash.
-    var sent: [FleetKey: Cursor] = [:]
+    /// The last edits of keys that were sent before a crash, with the positions of their records.
+    var sent: [FleetKey: (cursor: Cursor, value: PropertyListValue?)] = [:]
+    /// Whether an edit was sent as this machine's own of which its agent has no record.
+    var isCopied = false
     /// The sets that haven't been sent.
     var unsent: [EnvelopeSet] = []
     /// The position of the record that is being passed on.
@@ -103,13 +105,14 @@ package final class Connector {
 
     /// Writes the state if it has changed, after what it counts as sent.
     func save() throws {
+        if isCopied { throw FleetFailure.isCopied }
         try exchange.send(self)
         guard isChanged else { return }
         try store.write(state)
         isChanged = false
     }
 
-    /// Brings in order what others need of this machine, which leaves.
+    /// Repairs what other machines need from this one, which leaves.
     ///
     /// - Returns: Whether it did; not while changes are still to be passed on.
     /// - Throws: If the agent, the exchange or the state can't be used.
@@ -129,10 +132,14 @@ package final class Connector {
     func recover(_ set: EnvelopeSet, upTo end: Cursor?) {
         let cursor = set.cursor.flatMap { try? Cursor($0) }
         if let cursor, let end, cursor.epoch == end.epoch, cursor.revision <= end.revision {
+            // The state has everything that was sent up to its own position.
+            if let known = state.cursor, known.epoch == cursor.epoch, cursor.revision <= known.revision {
+                isCopied = true
+            }
             state.replica.adopt(set)
             for envelope in set.envelopes {
                 state.know(envelope.key, as: envelope.value)
-                sent[envelope.key] = cursor
+                sent[envelope.key] = (cursor, envelope.value)
             }
         } else {
             _ = state.replica.receive(set)
@@ -165,7 +172,7 @@ package final class Connector {
     }
 
     /// Returns the newest edits of keys with their values, which stand for all that this machine has sent and received,
-    /// and a function that says of which keys it doesn't know what was sent: those stay as they were.
+    /// and a function that tells which keys to leave alone, because what was sent for them is unknown.
     ///
     /// - Returns: `nil` while changes are still to be passed on.
     func newestEdits(

@@ -20,10 +20,6 @@ package struct ConnectorState: Sendable {
     var readsOwn = false
     /// The sets of other machines that have been received.
     package var received: [MachineID: NumberRanges] = [:]
-    /// The service of which the machine has received all registers; `nil` before the first time.
-    var service: ReceivedService?
-    /// The sizes in bytes of edits that are too large for a register, which the service doesn't have.
-    var tooLarge: [FleetKey: Int64] = [:]
     /// The newest time in the edits of each other machine, in milliseconds since 1970, and when that was received.
     package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
     /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
@@ -41,15 +37,6 @@ package struct ConnectorState: Sendable {
         package var winner: Stamp
         /// The time when that was received, in milliseconds since 1970.
         package var milliseconds: UInt64
-    }
-
-    /// The service of registers, as of a reception.
-    struct ReceivedService: Hashable, Sendable {
-        /// The service's own identifier.
-        var identifier: UInt64
-        /// The revision up to which everything was received, and when that was, in milliseconds since 1970.
-        var revision: Int64
-        var milliseconds: UInt64
     }
 
     static let maximumOverruled = 100
@@ -163,7 +150,7 @@ extension ConnectorState {
                         )
                     })),
             "known": byDomain(known.mapValues { .integer(Int64(bitPattern: $0.value)) }),
-            "tooLarge": byDomain(tooLarge.mapValues { .integer($0) }), "day": number(counts.day),
+            "day": number(counts.day),
             "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
             "overruled": .array(
                 overruled.map { edit in
@@ -174,12 +161,6 @@ extension ConnectorState {
                 }),
         ]
         entries["cursor"] = cursor.map { .string($0.description) }
-        if let service {
-            entries["service"] = [
-                .integer(Int64(bitPattern: service.identifier)), .integer(service.revision),
-                number(service.milliseconds),
-            ]
-        }
         if needsSnapshot { entries["needsSnapshot"] = true }
         if readsOwn { entries["readsOwnFiles"] = true }
         return .dictionary(entries)
@@ -203,13 +184,6 @@ extension ConnectorState {
             guard let cursor = try? Cursor(text) else { return nil }
             self.cursor = cursor
         }
-        if let value = entries["service"] {
-            guard case .array(let parts) = value, parts.count == 3, case .integer(let identifier) = parts[0],
-                case .integer(let revision) = parts[1], let time = UInt64(number: parts[2])
-            else { return nil }
-            service = ReceivedService(
-                identifier: UInt64(bitPattern: identifier), revision: revision, milliseconds: time)
-        }
         for (text, value) in received {
             guard let machine = MachineID(text), case .dictionary(let entries) = value,
                 case .array(let sets)? = entries["sets"], sets.count.isMultiple(of: 2),
@@ -225,7 +199,6 @@ extension ConnectorState {
             if !sets.isEmpty { self.received[machine] = numbers }
             times[machine] = (newest, time)
         }
-        tooLarge = Self.byDomain(entries["tooLarge"]) ?? [:]
         self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
         self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
         for edit in overruled {

@@ -5,10 +5,10 @@ package import DefaultsCore
 ///
 /// Whatever it receives is in the connector's state, and durable, before the agent gets it.
 package protocol FleetExchange: AnyObject {
-    /// A descriptor that is readable when there is something to receive; negative if none says so.
+    /// A descriptor that is readable when there is something to receive; negative if there is none.
     var eventDescriptor: Int32 { get }
 
-    /// Finds what this machine has sent, and its state doesn't know, since there was a crash before it was written.
+    /// Finds edits that this machine has sent but its state lacks, because it crashed before writing the state.
     ///
     /// - Parameters:
     ///   - connector: The connector, which hasn't followed its agent yet.
@@ -22,13 +22,13 @@ package protocol FleetExchange: AnyObject {
     /// Receives what other machines have sent.
     func receive(_ connector: Connector) throws
 
-    /// Lets everything be received once more, this machine's own edits, too, since values were lost.
+    /// Arranges to receive everything again, also this machine's own edits, after values were lost.
     func receiveAgain(_ connector: Connector)
 
-    /// Brings in order what others need of this machine, if it isn't yet: once in each step.
+    /// Repairs what other machines need from this one, if necessary; called once per step.
     func repair(_ connector: Connector) throws
 
-    /// Brings in order what others need of a machine that leaves.
+    /// Repairs what other machines need from this one, which leaves.
     ///
     /// - Returns: Whether it did; not while changes are still to be passed on.
     func settle(_ connector: Connector) throws -> Bool

@@ -10,7 +10,7 @@ package enum FleetProblem: Hashable, Sendable {
     case missing(MachineID, UInt64)
     /// Some registers can't be read; their number.
     case registers(Int)
-    /// An edit has more bytes than a register may; their number.
+    /// An edit is too large for a register; its size in bytes.
     case tooLarge(FleetKey, Int)
     /// An edit is refused.
     case refused(FleetKey, DefaultsError)

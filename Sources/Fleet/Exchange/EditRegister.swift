@@ -5,7 +5,7 @@ package struct EditRegister: Hashable, Sendable {
     package var envelope: Envelope
     /// The position of the edit's record in its machine's log; `nil` if it comes from no single one.
     package var cursor: String?
-    /// Whether the value was taken out, since somebody has removed the key from what travels.
+    /// Whether the value was withdrawn because the key no longer travels.
     package var isWithdrawn = false
 
     package init(_ envelope: Envelope, cursor: String?) { (self.envelope, self.cursor) = (envelope, cursor) }

@@ -3,9 +3,12 @@ import Linux
 
 /// The exchange by the registers of a service, one for each key, which has the key's newest edit.
 ///
-/// A register is replaced only if it is as this machine knows it, and only by a later edit. So it never goes back,
-/// whoever writes at the same time, and an edit that is sent once more changes nothing. If the service has lost
-/// registers, as when a backup was restored, the machines that know later edits send them again.
+/// A register is replaced only if it is as this machine knows it, and only by a later edit, except that the value of a
+/// key is withdrawn when the key no longer travels. So it never goes back, whoever writes at the same time, and an edit
+/// that is sent once more changes nothing. The mark of a removal stays. If the service has lost registers, as when a
+/// backup was restored, the machines that know later edits send them again.
+///
+/// After a failure of the service, another exchange must take its place.
 package final class RegisterExchange: FleetExchange {
     private let service: any RegisterService
     private let seal: any FleetSeal
@@ -22,6 +25,8 @@ package final class RegisterExchange: FleetExchange {
     private var unreadable: Set<String> = []
     /// The keys whose registers may have to be written.
     private var suspects: Set<FleetKey> = []
+    /// The sizes in bytes of edits that are too large for a register.
+    private var tooLarge: [FleetKey: Int] = [:]
     /// Whether the service is being watched.
     private var isConnected = false
     private var suspicion: [String: Int64] = [:]
@@ -34,14 +39,6 @@ package final class RegisterExchange: FleetExchange {
     private var prefix: String { RegisterName.edits(seal) }
 
     private func name(of key: FleetKey) -> String { EditRegister.name(of: key, with: seal) }
-
-    /// Does something with the service; after a failure, it must be watched anew.
-    private func attempt(_ body: () throws -> Void) throws {
-        do { try body() } catch {
-            isConnected = false
-            throw error
-        }
-    }
 
     // MARK: Receiving
 
@@ -67,54 +64,13 @@ package final class RegisterExchange: FleetExchange {
         try service.watch(prefix, after: range.revision)
         (stamps, unreadable) = ([:], [])
         try take(range.registers, connector, receiveOwn: receiveOwn)
-        if hasExpired(range, since: connector.state.service, at: connector.agent.now) { removeExpired(connector) }
         _ = mirror.replace(
             with: RegisterRange(range.registers.map(\.bare), revision: range.revision, service: range.service))
         connector.state.readsOwn = false
         suspects.formUnion(connector.state.replica.newest.keys)
-        recordReception(connector)
         isConnected = true
         suspicion = [:]
         nextComparison = .now() + min(interval, Self.secondLook)
-    }
-
-    /// Returns whether the service may have removed the marks of removals since it was read: it keeps them for 90 days.
-    private func hasExpired(
-        _ range: RegisterRange, since last: ConnectorState.ReceivedService?, at now: Timestamp
-    ) -> Bool {
-        guard let last, last.identifier == range.service, last.revision <= range.revision else { return false }
-        return now.milliseconds > last.milliseconds + Self.lifetime
-    }
-
-    private static let day: UInt64 = 86_400_000
-    /// The time for which the mark of a removal is certainly kept, in milliseconds.
-    private static let lifetime = 88 * day
-
-    /// Removes the keys that the service no longer has, which it does after a removal only.
-    private func removeExpired(_ connector: Connector) {
-        let unsent = Set(connector.unsent.flatMap(\.envelopes).map(\.key))
-        let now = connector.agent.now.milliseconds
-        for (key, stamp) in connector.state.replica.newest
-        where stamp.milliseconds + Self.lifetime < now && connector.state.tooLarge[key] == nil && !unsent.contains(key)
-        {
-            let name = name(of: key)
-            if stamps[name] != nil || unreadable.contains(name) { continue }
-            let removal = Stamp(time: stamp.time + 1, machine: stamp.machine)
-            _ = connector.state.replica.receive(
-                EnvelopeSet([Envelope(key, nil, stamp: removal, base: stamp)], cursor: nil))
-            connector.isChanged = true
-        }
-    }
-
-    /// Records that everything was received, once a day.
-    private func recordReception(_ connector: Connector) {
-        guard let revision = mirror.revision else { return }
-        let now = connector.agent.now.milliseconds
-        if let last = connector.state.service, last.identifier == mirror.service, now < last.milliseconds + Self.day {
-            return
-        }
-        connector.state.service = .init(identifier: mirror.service, revision: revision, milliseconds: now)
-        connector.isChanged = true
     }
 
     /// Receives registers.
@@ -132,6 +88,7 @@ package final class RegisterExchange: FleetExchange {
             stamps[register.name] = edit.isWithdrawn ? nil : stamp
             suspects.insert(key)
             if edit.isWithdrawn || connector.state.replica.newest[key].map({ $0 >= stamp }) ?? false { continue }
+            tooLarge[key] = nil
             if stamp.machine != connector.machine {
                 sets[stamp.machine, default: EnvelopeSet([], cursor: nil)].envelopes.append(edit.envelope)
             } else if let receiveOwn {
@@ -147,16 +104,18 @@ package final class RegisterExchange: FleetExchange {
     }
 
     package func receive(_ connector: Connector) throws {
-        try attempt {
-            try connect(connector)
-            while let event = try service.nextEvent(within: 0) { try take(event, connector) }
-            if nextComparison <= .now() { try compare(connector) }
-        }
-        var found = connector.state.tooLarge.map { key, size in
-            ("size \(key.domain)/\(key.key)", FleetProblem.tooLarge(key, Int(size)))
+        try receiveEvents(connector)
+        if nextComparison <= .now() { try compare(connector) }
+        var found = tooLarge.filter { connector.reason(against: $0.key) == nil }.map { key, size in
+            ("size \(key.domain)/\(key.key)", FleetProblem.tooLarge(key, size))
         }
         if !unreadable.isEmpty { found.append(("registers", .registers(unreadable.count))) }
         connector.replaceProblems(with: Dictionary(found) { $1 })
+    }
+
+    private func receiveEvents(_ connector: Connector) throws {
+        try connect(connector)
+        while let event = try service.nextEvent(within: 0) { try take(event, connector) }
     }
 
     private func take(_ event: RegisterEvent, _ connector: Connector) throws {
@@ -167,16 +126,20 @@ package final class RegisterExchange: FleetExchange {
         }
         try take(new, connector)
         _ = mirror.apply(.changes(new.map(\.bare), removed: removed, revision: revision))
-        for name in removed where mirror.registers[name] == nil { stamps[name] = nil }
+        for name in removed where mirror.registers[name] == nil { forget(name) }
         if !removed.isEmpty { suspects.formUnion(connector.state.replica.newest.keys) }
+    }
+
+    /// Forgets a register that somebody has removed.
+    private func forget(_ name: String) {
+        stamps[name] = nil
+        unreadable.remove(name)
     }
 
     /// Compares what has come with what the service has.
     private func compare(_ connector: Connector) throws {
         switch mirror.compare(with: try service.revisions(prefix), suspecting: &suspicion) {
-        case .same:
-            recordReception(connector)
-            nextComparison = .now() + interval
+        case .same: nextComparison = .now() + interval
         case .mayBeOnItsWay: nextComparison = .now() + min(interval, Self.secondLook)
         case .lost: try readAll(connector)
         }
@@ -197,29 +160,31 @@ package final class RegisterExchange: FleetExchange {
 
     package func send(_ connector: Connector) throws {
         while !connector.unsent.isEmpty {
-            try attempt {
-                try connect(connector)
-                // As many sets as one write takes; a larger one is written in parts.
-                var count = 0
-                var edits: [FleetKey: EditRegister] = [:]
-                while count < connector.unsent.count {
-                    let set = connector.unsent[count]
-                    let new = set.envelopes.count { edits[$0.key] == nil }
-                    if count > 0, edits.count + new > RegisterLimits.writes { break }
-                    for envelope in set.envelopes
-                    where edits[envelope.key].map({ $0.envelope.stamp <= envelope.stamp }) ?? true {
-                        edits[envelope.key] = EditRegister(envelope, cursor: set.cursor)
+            // What came before this may have changed the same registers.
+            try receiveEvents(connector)
+            // As many whole sets as one write takes; a larger one is written in parts.
+            var count = 0
+            var size = 0
+            var sendings: [FleetKey: Sending] = [:]
+            while count < connector.unsent.count {
+                let set = connector.unsent[count]
+                let new = try set.envelopes.compactMap { try sending(of: EditRegister($0, cursor: set.cursor)) }
+                let keys = Set(new.map(\.edit.envelope.key)).union(sendings.keys)
+                size += new.reduce(0) { $0 + $1.write.size }
+                if count > 0, keys.count > RegisterLimits.writes || size > RegisterLimits.bytes { break }
+                for sending in new {
+                    let former = sendings[sending.edit.envelope.key]?.edit.envelope.stamp
+                    if former.map({ $0 <= sending.edit.envelope.stamp }) ?? true {
+                        sendings[sending.edit.envelope.key] = sending
                     }
-                    count += 1
                 }
-                try write(edits.values.sorted { $0.envelope.key < $1.envelope.key }, connector)
-                if connector.unsent.prefix(count).contains(where: \.isEndOfBeginning) {
-                    connector.state.hasJoined = true
-                }
-                connector.unsent.removeFirst(count)
-                connector.state.last += UInt64(count)
-                connector.isChanged = true
+                count += 1
             }
+            try write(sendings.values.sorted { $0.edit.envelope.key < $1.edit.envelope.key }, connector)
+            if connector.unsent.prefix(count).contains(where: \.isEndOfBeginning) { connector.state.hasJoined = true }
+            connector.unsent.removeFirst(count)
+            connector.state.last += UInt64(count)
+            connector.isChanged = true
         }
     }
 
@@ -229,37 +194,33 @@ package final class RegisterExchange: FleetExchange {
         let write: RegisterWrite
     }
 
+    /// Returns the write of an edit; `nil` if it is too large.
+    private func sending(of edit: EditRegister) throws -> Sending? {
+        let key = edit.envelope.key
+        let write = RegisterWrite(name(of: key), try edit.sealed(with: seal))
+        tooLarge[key] = write.size > RegisterLimits.bytes ? write.size : nil
+        return tooLarge[key] == nil ? Sending(edit: edit, write: write) : nil
+    }
+
     /// Sends edits, in parts of which each is written at once.
-    private func write(_ edits: [EditRegister], _ connector: Connector) throws {
+    private func write(_ sendings: [Sending], _ connector: Connector) throws {
         var part: [Sending] = []
         var size = 0
-        for edit in edits {
-            let key = edit.envelope.key
-            let sending = Sending(
-                edit: edit,
-                write: RegisterWrite(
-                    name(of: key), try edit.sealed(with: seal),
-                    isTemporary: edit.envelope.value == nil && !edit.isWithdrawn))
-            let isTooLarge = sending.write.size > RegisterLimits.bytes
-            if isTooLarge != (connector.state.tooLarge[key] != nil) {
-                connector.state.tooLarge[key] = isTooLarge ? Int64(sending.write.size) : nil
-                connector.isChanged = true
-            }
-            if isTooLarge { continue }
+        for sending in sendings {
             if part.count == RegisterLimits.writes || size + sending.write.size > RegisterLimits.bytes {
-                while try !write(part, connector) {}
+                while try !writePart(part, connector) {}
                 (part, size) = ([], 0)
             }
             part.append(sending)
             size += sending.write.size
         }
-        while try !write(part, connector) {}
+        while try !writePart(part, connector) {}
     }
 
     /// Writes those edits that are later than their registers'.
     ///
     /// - Returns: Whether that is done; not if others have changed the registers, which has been received now.
-    private func write(_ part: [Sending], _ connector: Connector) throws -> Bool {
+    private func writePart(_ part: [Sending], _ connector: Connector) throws -> Bool {
         let part = part.filter { sending in
             if unreadable.contains(sending.write.name) { return false }
             guard let stamp = stamps[sending.write.name] else { return !sending.edit.isWithdrawn }
@@ -281,7 +242,7 @@ package final class RegisterExchange: FleetExchange {
             if let register {
                 if mirror.registers[name]?.revision != register.revision { try take([register], connector) }
             } else {
-                stamps[name] = nil
+                forget(name)
             }
             mirror.set(register?.bare, at: name)
         }
@@ -294,36 +255,45 @@ package final class RegisterExchange: FleetExchange {
 
     package func settle(_ connector: Connector) throws -> Bool {
         guard isConnected, connector.unsent.isEmpty else { return false }
-        if connector.state.needsSnapshot { try withdraw(connector) }
+        try withdraw(connector)
         let newest = connector.state.replica.newest
         // This machine knows a later edit than the service.
         let late = suspects.filter { key in
             newest[key].map { stamp in stamps[name(of: key)].map { $0 < stamp } ?? true } ?? false
         }
-        if !late.isEmpty {
-            guard let (set, _) = try connector.newestEdits(where: late.contains) else { return false }
-            // Of a removal, nothing is left after a time.
-            let edits = set.envelopes.filter { $0.value != nil || stamps[name(of: $0.key)] != nil }
-            if !edits.isEmpty { connector.unsent.append(EnvelopeSet(edits, cursor: nil)) }
-        }
         suspects = []
+        if late.isEmpty { return true }
+        guard let (set, isKept) = try connector.newestEdits(where: late.contains) else {
+            suspects = late
+            return false
+        }
+        // The values of a damaged file, and those that change too often, are sent later.
+        suspects = late.filter { isKept($0) && connector.reason(against: $0) == nil }
+        if !set.envelopes.isEmpty { connector.unsent.append(set) }
         try connector.save()
         return true
     }
 
     /// Takes the values out of the registers of keys that no longer travel.
     private func withdraw(_ connector: Connector) throws {
-        let edits = connector.state.replica.newest.sorted { $0.key < $1.key }.compactMap { key, stamp in
-            if connector.rules.reason(against: key) == nil || stamps[name(of: key)] == nil {
-                return nil as EditRegister?
-            }
+        // What travels may be about to change.
+        let list = TravelRules.list.description
+        if connector.state.replica.unconfirmed.keys.contains(where: { $0.domain == list }) { return }
+        let keys = connector.state.needsSnapshot ? Set(connector.state.replica.newest.keys) : suspects
+        let edits = keys.sorted().compactMap { key -> EditRegister? in
+            guard connector.rules.reason(against: key) != nil, stamps[name(of: key)] != nil,
+                let stamp = connector.state.replica.newest[key]
+            else { return nil }
             var edit = EditRegister(Envelope(key, nil, stamp: stamp, base: nil), cursor: nil)
             edit.isWithdrawn = true
             return edit
         }
-        try attempt { try write(edits, connector) }
-        connector.state.needsSnapshot = false
-        connector.isChanged = true
+        try write(try edits.compactMap(sending), connector)
+        if connector.state.needsSnapshot {
+            connector.state.needsSnapshot = false
+            connector.isChanged = true
+            try connector.save()
+        }
     }
 }
 

@@ -56,7 +56,7 @@ package struct Register: Hashable, Sendable {
 package struct RegisterRange: Sendable {
     package var registers: [Register]
     package var revision: Int64
-    /// The service's own identifier, which is another one after it has been set up anew.
+    /// The service's own identifier, which may be another one after it has been set up anew.
     package var service: UInt64
 
     package init(_ registers: [Register], revision: Int64, service: UInt64) {

@@ -136,7 +136,7 @@ package struct FleetCredentials: Sendable {
             case .data(let key)? = entries["FleetKey"], let secret = FleetSecret(key)
         else {
             throw Failure(
-                "\(path) isn't a file of credentials. `defaults fleet init etcd` makes one for machines and one for "
+                "\(path) isn't a credentials file. `defaults fleet init etcd` makes one for machines and one for "
                     + "operators.", .dataError)
         }
         let addresses = try endpoints.map { value in

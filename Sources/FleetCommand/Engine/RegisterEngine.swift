@@ -9,7 +9,12 @@ package protocol RegisterEngine: Sendable {
     func client(with credentials: FleetCredentials) -> any RegisterService
 
     /// Limits the access to the engine to a fleet's certificates, as its administrator.
-    func limitAccess(as administrator: FleetCredentials) throws(RegisterFailure)
+    ///
+    /// - Parameters:
+    ///   - administrator: The administrator's credentials.
+    ///   - peers: The key of the machines that keep a person's preferences the same.
+    /// - Throws: If the engine can't be reached, or refuses.
+    func limitAccess(as administrator: FleetCredentials, peers: FleetSecret) throws(RegisterFailure)
 
     /// Creates an authority for certificates, or reads it from its files.
     func authority(_ files: SignedCertificate?) throws -> any CertificateAuthority

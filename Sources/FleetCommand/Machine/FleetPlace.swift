@@ -19,11 +19,11 @@ enum FleetPlace: Hashable {
         }
     }
 
-    /// The place for people.
-    var description: String {
+    /// The place, after "in the fleet".
+    var phrase: String {
         switch self {
-        case .folder(let path): path
-        case .etcd(let path): "etcd, with \(path)"
+        case .folder(let path): "in \(path)"
+        case .etcd(let path): "on etcd, with \(path)"
         }
     }
 
@@ -45,7 +45,7 @@ enum FleetPlace: Hashable {
         }
     }
 
-    /// Finds the place that an argument names: a folder, or a file of credentials.
+    /// Finds the place that an argument names: a folder, or a credentials file.
     init(argument: String) throws(Failure) {
         let path = Path.resolved(Environment.current.expandingTilde(argument))
         let status = argument.isEmpty ? nil : try? FileStatus(at: path)
@@ -55,7 +55,7 @@ enum FleetPlace: Hashable {
         default:
             throw Failure(
                 "\"\(argument)\" isn't a directory. Create it, or name the folder that your tool syncs; on etcd, name "
-                    + "the file of credentials.", .noInput)
+                    + "the credentials file.", .noInput)
         }
     }
 
@@ -83,7 +83,7 @@ enum FleetPlace: Hashable {
             guard credentials.secret.number == secret.number else {
                 throw Failure(
                     "\(path) has the credentials of another fleet. Put the former ones back, or run `defaults fleet "
-                        + "leave`.", .dataError)
+                        + "leave --force`.", .dataError)
             }
             return RegisterExchange(
                 try RegisterEngines.require().client(with: credentials), with: secret,

@@ -14,6 +14,8 @@ struct AuthorityDirectory {
     struct Configuration {
         var members: [Initialize.EtcdMember]
         var secret: FleetSecret
+        /// The key of the machines that keep a person's preferences the same, which operators don't have.
+        var peers: FleetSecret
     }
 
     /// Reads the configuration; `nil` if the directory is new.
@@ -21,6 +23,7 @@ struct AuthorityDirectory {
         guard let bytes = try read("members.plist") else { return nil }
         guard case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
             case .data(let key)? = entries["FleetKey"], let secret = FleetSecret(key),
+            case .data(let peersKey)? = entries["PeersKey"], let peers = FleetSecret(peersKey),
             case .array(let members)? = entries["Members"]
         else { throw Failure("\(path)/members.plist is damaged.", .dataError) }
         return Configuration(
@@ -30,19 +33,19 @@ struct AuthorityDirectory {
                     let endpoint = FleetCredentials.Endpoint(address)
                 else { throw Failure("\(path)/members.plist is damaged.", .dataError) }
                 return Initialize.EtcdMember(name: name, endpoint: endpoint)
-            }, secret: secret)
+            }, secret: secret, peers: peers)
     }
 
     /// Writes the configuration of a new fleet.
     func begin(with members: [Initialize.EtcdMember]) throws -> Configuration {
         try makeDirectory(path)
-        let secret = FleetSecret()
+        let (secret, peers) = (FleetSecret(), FleetSecret())
         let value: PropertyListValue = [
-            "FleetKey": .data(secret.bytes),
+            "FleetKey": .data(secret.bytes), "PeersKey": .data(peers.bytes),
             "Members": .array(members.map { ["Name": .string($0.name), "Address": .string($0.endpoint.text)] }),
         ]
         try write("members.plist", value.write(as: .xml))
-        return Configuration(members: members, secret: secret)
+        return Configuration(members: members, secret: secret, peers: peers)
     }
 
     /// Writes the files that are missing, or with `renew` all except for the authority's; returns whether it wrote any.
@@ -117,7 +120,7 @@ struct AuthorityDirectory {
     ) -> FleetCredentials {
         FleetCredentials(
             role, configuration.members.map(\.endpoint), authority: authority, certificate: signed.certificate,
-            privateKey: signed.key, secret: configuration.secret)
+            privateKey: signed.key, secret: role == .peer ? configuration.peers : configuration.secret)
     }
 
     // MARK: Files

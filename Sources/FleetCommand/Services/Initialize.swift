@@ -12,7 +12,7 @@ struct Initialize: ParsableCommand {
         abstract: "Set up etcd for a service's machines: certificates, configuration, access.",
         discussion: """
             In DIRECTORY, makes an authority for certificates, a subdirectory for each member of etcd with its \
-            certificate and its configuration, and three files of credentials: receivers.fleet for a service's \
+            certificate and its configuration, and three credentials files: receivers.fleet for a service's \
             machines, operator.fleet for those who push to them, and peers.fleet for machines that keep a person's \
             preferences the same. Copy each member's directory to its host, to the path that --place names, and start \
             `etcd --config-file etcd.yml` there.
@@ -83,7 +83,7 @@ struct Initialize: ParsableCommand {
         do {
             while true {
                 do throws(RegisterFailure) {
-                    try engine.limitAccess(as: files.rootCredentials(configuration))
+                    try engine.limitAccess(as: files.rootCredentials(configuration), peers: configuration.peers)
                     return print("Access to etcd is limited to this fleet's certificates.")
                 } catch {
                     guard case .unavailable = error, backoff.wait() else { throw error }

@@ -24,7 +24,7 @@ struct Approve: ParsableCommand {
         let member = try Member()
         let state = try member.state()
         guard let folder = member.folder else {
-            throw Failure("On etcd, whoever has the file of credentials can join: nobody is asked.", .usage)
+            throw Failure("On etcd, whoever has the credentials file can join: nobody is asked.", .usage)
         }
         let names = try MachineName.all(try Member.backend())
         let requests = try folder.machines().filter { names[$0] == nil }.compactMap { member.request(of: $0) }

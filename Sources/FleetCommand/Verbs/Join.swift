@@ -24,7 +24,7 @@ struct Join: ParsableCommand {
             differences first, and asks. Keys that the fleet doesn't have are sent. Then the service defaults-fleet is \
             started, if there is a user manager; otherwise, run `defaults fleet run`.
 
-            On etcd, name the file of credentials, peers.fleet, instead of a folder. Nobody has to approve the machine.
+            On etcd, name the credentials file, peers.fleet, instead of a folder. Nobody has to approve the machine.
 
             EXAMPLES
               defaults fleet join ~/Sync/prefs
@@ -32,7 +32,7 @@ struct Join: ParsableCommand {
               defaults fleet join ~/peers.fleet
             """)
 
-    @Argument(help: "The folder that syncs, or the file of credentials.", completion: .file()) var place: String
+    @Argument(help: "The folder that syncs, or the credentials file.", completion: .file()) var place: String
     @Option(help: "The name that other machines show for this one (default: the host's name).") var name: String?
     @Flag(help: "Show where values differ, and ask before any is set.") var review = false
     @Option(help: "The values that stay where both have one: fleet or mine.") var prefer: Connector.Preference?
@@ -51,7 +51,7 @@ struct Join: ParsableCommand {
             try Member.check(former, in: home)
             guard former.place == place else {
                 throw Failure(
-                    "This machine is in the fleet in \(former.place.path). Run `defaults fleet leave` first.", .usage)
+                    "This machine is in the fleet \(former.place.phrase). Run `defaults fleet leave` first.", .usage)
             }
             if try home.read()?.hasJoined == true {
                 print("This machine is already in this fleet.")

@@ -11,6 +11,7 @@ struct Reporter {
         var message: String
         /// The time from which it is reported.
         var due: MonotonicTime
+        var endsByItself: Bool
     }
 
     private let home: FleetHome
@@ -32,14 +33,14 @@ struct Reporter {
     mutating func update(_ current: [String: (message: String, endsByItself: Bool)]) {
         problems = Dictionary(
             uniqueKeysWithValues: current.map { subject, problem in
-                let known = problems[subject].flatMap { $0.message == problem.message ? $0 : nil }
-                let due = problem.endsByItself ? MonotonicTime.now() + Self.delay : .now()
-                return (subject, known ?? Problem(message: problem.message, due: due))
+                // The message may name another file or member each time.
+                let due = problem.endsByItself ? problems[subject]?.due ?? .now() + Self.delay : .now()
+                return (subject, Problem(message: problem.message, due: due, endsByItself: problem.endsByItself))
             })
         let due = problems.filter { $1.due <= .now() }.mapValues(\.message)
         guard due != reported else { return }
         for (subject, message) in due.sorted(by: { $0.key < $1.key }) where reported[subject] != message {
-            Failure.report(message)
+            if reported[subject] == nil || problems[subject]?.endsByItself == false { Failure.report(message) }
         }
         reported = due
         // What keeps a connector from starting keeps it from reading, too.
@@ -80,7 +81,7 @@ extension FleetProblem {
             )
         case .tooLarge(let key, let size):
             (
-                "\(key.domain) \(key.key) stays on this machine: it takes \(size) bytes, and etcd's limit is "
+                "\(key.domain) \(key.key) stays on this machine: it takes \(size) bytes, and the limit is "
                     + "\(RegisterLimits.bytes).", false
             )
         case .refused(let key, let error):

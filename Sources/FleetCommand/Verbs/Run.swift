@@ -44,10 +44,12 @@ struct Run: ParsableCommand {
             } catch let failure as FleetFailure {
                 reporter.update(["start": (failure.message, false)])
             } catch let failure as RegisterFailure {
+                // Another follower reads the credentials again.
                 reporter.update(["service": (failure.failure.message, failure.endsByItself)])
             } catch let failure as Failure {
                 reporter.update(["start": (failure.message, true)])
             } catch { reporter.update(["start": ("\(error)", false)]) }
+            // After a member of etcd has ended, its machines don't come to the next one in the same moment.
             Backoff.pause(delays.after(failures).jittered)
             failures += 1
         }
@@ -121,14 +123,6 @@ private final class Follower {
                 Backoff.pause(delays.after(failures))
                 failures += 1
                 (receives, watcher) = (true, nil)
-                continue
-            } catch let failure as RegisterFailure {
-                problems["service"] = (failure.failure.message, failure.endsByItself)
-                reporter.update(problems)
-                // After a member has ended, its machines don't come to the next one in the same moment.
-                Backoff.pause(delays.after(failures).jittered)
-                failures += 1
-                receives = true
                 continue
             }
             reporter.update(problems)

@@ -213,9 +213,9 @@ struct Overview {
     }
 
     var text: String {
+        let membership = member.membership
         var lines = [
-            "\(member.membership.name) (\(member.membership.machine)) is in the fleet "
-                + "\(member.folder == nil ? "on" : "in") \(member.membership.place.description).",
+            "\(membership.name) (\(membership.machine)) is in the fleet \(membership.place.phrase).",
             "\(travelling.counting("key")) travel\(travelling == 1 ? "s" : "").",
         ]
         if waiting > 0 {

@@ -12,15 +12,14 @@ struct EtcdAccess {
     init(_ credentials: FleetCredentials) { client = EtcdClient(credentials) }
 
     /// Makes what is missing, and turns access control on.
-    func protect(_ secret: FleetSecret) throws(RegisterFailure) {
+    func protect(_ secret: FleetSecret, peers: FleetSecret) throws(RegisterFailure) {
         try add("root")
         for role in [FleetCredentials.Role.receiver, .operator, .peer] { try add(role.rawValue) }
-        let prefix = RegisterName.prefix(of: secret)
-        try permit(FleetCredentials.Role.operator.rawValue, to: .readwrite, prefix)
+        try permit(FleetCredentials.Role.operator.rawValue, to: .readwrite, RegisterName.prefix(of: secret))
         // Machines can't change what is pushed.
         try permit(FleetCredentials.Role.receiver.rawValue, to: .read, RegisterName.pushed(secret))
         try permit(FleetCredentials.Role.receiver.rawValue, to: .readwrite, RegisterName.receivers(secret))
-        try permit(FleetCredentials.Role.peer.rawValue, to: .readwrite, RegisterName.edits(secret))
+        try permit(FleetCredentials.Role.peer.rawValue, to: .readwrite, RegisterName.edits(peers))
         try unlessDone { () throws(RegisterFailure) in
             _ = try client.call {
                 try await Etcdserverpb_Auth.Client(wrapping: $0).authEnable($1, options: $2)

@@ -137,7 +137,7 @@ final class EtcdClient: RegisterService {
     /// Returns today's lease, which all machines share, after it was granted if need be.
     private func lease() throws(RegisterFailure) -> Int64 {
         let day = Int64(time(nil)) / 86_400
-        // Nobody may use a lease of which he may not write all keys.
+        // A client may use a lease only if it may write all of the lease's keys.
         let id = Self.firstLease + Self.firstLease(of: credentials.role) + day * 64 + leaseNumber
         if day == leaseDay { return id }
         var request = Etcdserverpb_LeaseGrantRequest()
@@ -188,7 +188,11 @@ final class EtcdClient: RegisterService {
                 return .failure(RegisterFailure(error))
             }
         }
-        if case .failure(.unavailable) = result { disconnect() }
+        if case .failure(let failure) = result {
+            // The service may have lost the lease, as when a backup was restored.
+            leaseDay = 0
+            if case .unavailable = failure { disconnect() }
+        }
         return try result.get()
     }
 
