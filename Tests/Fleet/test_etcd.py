@@ -290,7 +290,7 @@ class PeerTests(EtcdCase):
         self.assertEqual([machine["name"] for machine in status["machines"]], ["two"])
         self.assertIn("is in the fleet on etcd", two.fleet("status").stdout)
         self.assertEqual(two.run("doctor", check=False).stdout.count("fleet"), 0)
-        # What is removed from the list leaves etcd.
+        # What is removed from the list travels no more, and stays where it is.
         one.fleet("remove", DOMAIN)
         two.set(DOMAIN, "Theme", "own")
         two.stop()

@@ -60,12 +60,11 @@ extension Connector {
     }
 
     private func pass(_ record: LogRecord, at cursor: Cursor) throws(DefaultsError) {
+        for (key, edit) in sent where edit.cursor == cursor && !isRecorded(key, as: edit.value, in: record) {
+            isCopied = true
+        }
         guard record.domain.user == .current, record.domain.host == .any else { return }
         let domain = record.domain.name.description
-        for (key, edit) in sent where edit.cursor == cursor && key.domain == domain {
-            let change = record.changeSet?.changes.first { $0.key == key.key }
-            if change.map({ $0.new != edit.value }) ?? true { isCopied = true }
-        }
         guard rules.includes(domain) else { return }
         let isOwn = record.changeSet?.origin?.purpose?.texts.name == Self.purpose
         if let changes = record.changeSet?.changes {
@@ -74,6 +73,18 @@ extension Connector {
         }
         // Some keys have changed that the record doesn't name.
         if case .unknown = record.event { unknown[domain] = max(unknown[domain] ?? 0, time(of: record)) }
+    }
+
+    /// Returns whether a record may be that of an edit.
+    private func isRecorded(_ key: FleetKey, as value: PropertyListValue?, in record: LogRecord) -> Bool {
+        let domain = record.domain
+        guard domain.user == .current, domain.host == .any, domain.name.description == key.domain else { return false }
+        guard let change = record.changeSet?.changes.first(where: { $0.key == key.key }) else {
+            // The file of the history doesn't have every key.
+            guard case .unknown = record.event else { return false }
+            return true
+        }
+        return change.new == value
     }
 
     private func confirm(_ changes: [KeyChange], of domain: String) {
@@ -165,6 +176,8 @@ extension Connector {
     /// machine sends what no other machine has.
     func readList(after changes: [KeyChange], isOwn: Bool) throws(DefaultsError) {
         let former = rules
+        // A file that was damaged may have what it had before.
+        let changes = changes.filter { state.list[$0.key] != $0.new }
         for change in changes { state.list[change.key] = change.new }
         rules = TravelRules(state.list)
         isChanged = true

@@ -19,8 +19,7 @@ extension Connector {
     func compareUnknown() throws(DefaultsError) {
         if hasGap { try compareAll() }
         let list = TravelRules.list.description
-        if unknown[list] != nil {
-            let values = try values(of: list)
+        if unknown[list] != nil, let values = try listValues() {
             let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             try readList(
                 after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false)
@@ -31,6 +30,12 @@ extension Connector {
         unknown = [:]
     }
 
+    /// Returns the list of what travels; `nil` while its file is damaged, since entries may be missing.
+    private func listValues() throws(DefaultsError) -> DomainValues? {
+        let snapshot = try agent.snapshot(of: TravelRules.list)
+        return snapshot.damage == nil ? snapshot.values : nil
+    }
+
     /// Compares everything that travels with what the fleet has, after changes were missed.
     private func compareAll() throws(DefaultsError) {
         (hasGap, unknown) = (false, [:])
@@ -38,9 +43,9 @@ extension Connector {
         func isGone(_ domain: String) -> Bool {
             !here.contains(domain) && state.known.keys.contains { $0.domain == domain }
         }
-        if !isGone(TravelRules.list.description) {
-            state.list = try values(of: TravelRules.list.description)
-            rules = TravelRules(state.list)
+        if !isGone(TravelRules.list.description), let values = try listValues() {
+            state.list = values
+            rules = TravelRules(values)
         }
         for domain in here.union(state.replica.newest.keys.map(\.domain)).sorted() where rules.includes(domain) {
             guard !isGone(domain) else {

@@ -31,6 +31,8 @@ package final class Connector {
     var sent: [FleetKey: (cursor: Cursor, value: PropertyListValue?)] = [:]
     /// Whether an edit was sent as this machine's own of which its agent has no record.
     var isCopied = false
+    /// Whether something was received since the last ``apply()``.
+    var hasReceived = false
     /// The sets that haven't been sent.
     var unsent: [EnvelopeSet] = []
     /// The position of the record that is being passed on.
@@ -96,11 +98,12 @@ package final class Connector {
             try receive()
             try save()
         }
+        hasReceived = false
         let hasApplied = try apply()
         try followAgent()
         try save()
         try exchange.repair(self)
-        return hasApplied
+        return hasApplied || hasReceived
     }
 
     /// Writes the state if it has changed, after what it counts as sent.
@@ -159,7 +162,7 @@ package final class Connector {
         }
         let newest = own.map(\.stamp.milliseconds).max() ?? 0
         state.times[other] = (max(newest, state.times[other]?.newest ?? 0), agent.now.milliseconds)
-        isChanged = true
+        (isChanged, hasReceived) = (true, true)
     }
 
     func receive() throws { try exchange.receive(self) }

@@ -5,8 +5,6 @@ package struct EditRegister: Hashable, Sendable {
     package var envelope: Envelope
     /// The position of the edit's record in its machine's log; `nil` if it comes from no single one.
     package var cursor: String?
-    /// Whether the value was withdrawn because the key no longer travels.
-    package var isWithdrawn = false
 
     package init(_ envelope: Envelope, cursor: String?) { (self.envelope, self.cursor) = (envelope, cursor) }
 
@@ -19,7 +17,6 @@ package struct EditRegister: Hashable, Sendable {
     package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
         var entries: [String: PropertyListValue] = ["edit": envelope.propertyList]
         entries["cursor"] = cursor.map { .string($0) }
-        if isWithdrawn { entries["withdrawn"] = true }
         return try seal.close(
             try PropertyListValue.dictionary(entries).write(as: .binary), for: Self.name(of: envelope.key, with: seal))
     }
@@ -32,6 +29,5 @@ package struct EditRegister: Hashable, Sendable {
         else { return nil }
         self.init(envelope, cursor: nil)
         if case .string(let text)? = entries["cursor"] { cursor = text }
-        isWithdrawn = entries["withdrawn"] == true
     }
 }

@@ -3,10 +3,10 @@ import Linux
 
 /// The exchange by the registers of a service, one for each key, which has the key's newest edit.
 ///
-/// A register is replaced only if it is as this machine knows it, and only by a later edit, except that the value of a
-/// key is withdrawn when the key no longer travels. So it never goes back, whoever writes at the same time, and an edit
-/// that is sent once more changes nothing. The mark of a removal stays. If the service has lost registers, as when a
-/// backup was restored, the machines that know later edits send them again.
+/// A register is replaced only if it is as this machine knows it, and only by a later edit. So it never goes back,
+/// whoever writes at the same time, and an edit that is sent once more changes nothing. The marks of removals stay, and
+/// so do the values of keys that no longer travel. If the service has lost registers, as when a backup was restored,
+/// the machines that know later edits send them again.
 ///
 /// After a failure of the service, another exchange must take its place.
 package final class RegisterExchange: FleetExchange {
@@ -63,7 +63,7 @@ package final class RegisterExchange: FleetExchange {
         let range = try service.range(prefix)
         try service.watch(prefix, after: range.revision)
         (stamps, unreadable) = ([:], [])
-        try take(range.registers, connector, receiveOwn: receiveOwn)
+        try take(range.registers, for: connector, receiveOwn: receiveOwn)
         _ = mirror.replace(
             with: RegisterRange(range.registers.map(\.bare), revision: range.revision, service: range.service))
         connector.state.readsOwn = false
@@ -75,7 +75,7 @@ package final class RegisterExchange: FleetExchange {
 
     /// Receives registers.
     private func take(
-        _ registers: [Register], _ connector: Connector, receiveOwn: ((EditRegister) -> Void)? = nil
+        _ registers: [Register], for connector: Connector, receiveOwn: ((EditRegister) -> Void)? = nil
     ) throws {
         var sets: [MachineID: EnvelopeSet] = [:]
         for register in registers {
@@ -85,15 +85,16 @@ package final class RegisterExchange: FleetExchange {
             }
             unreadable.remove(register.name)
             let (key, stamp) = (edit.envelope.key, edit.envelope.stamp)
-            stamps[register.name] = edit.isWithdrawn ? nil : stamp
+            stamps[register.name] = stamp
             suspects.insert(key)
-            if edit.isWithdrawn || connector.state.replica.newest[key].map({ $0 >= stamp }) ?? false { continue }
+            if connector.state.replica.newest[key].map({ $0 >= stamp }) ?? false { continue }
             tooLarge[key] = nil
             if stamp.machine != connector.machine {
                 sets[stamp.machine, default: EnvelopeSet([], cursor: nil)].envelopes.append(edit.envelope)
             } else if let receiveOwn {
                 receiveOwn(edit)
-            } else if connector.state.readsOwn {
+            } else if connector.state.readsOwn || edit.cursor == nil {
+                // Another machine may have sent it again.
                 connector.recover(EnvelopeSet([edit.envelope], cursor: nil), upTo: nil)
             } else {
                 // This machine hasn't made it.
@@ -115,16 +116,16 @@ package final class RegisterExchange: FleetExchange {
 
     private func receiveEvents(_ connector: Connector) throws {
         try connect(connector)
-        while let event = try service.nextEvent(within: 0) { try take(event, connector) }
+        while let event = try service.nextEvent(within: 0) { try take(event, for: connector) }
     }
 
-    private func take(_ event: RegisterEvent, _ connector: Connector) throws {
+    private func take(_ event: RegisterEvent, for connector: Connector) throws {
         guard case .changes(let changed, let removed, let revision) = event else { return try readAll(connector) }
         // A watch may repeat events.
         let new = changed.filter { register in
             mirror.registers[register.name].map { $0.revision < register.revision } ?? true
         }
-        try take(new, connector)
+        try take(new, for: connector)
         _ = mirror.apply(.changes(new.map(\.bare), removed: removed, revision: revision))
         for name in removed where mirror.registers[name] == nil { forget(name) }
         if !removed.isEmpty { suspects.formUnion(connector.state.replica.newest.keys) }
@@ -180,7 +181,7 @@ package final class RegisterExchange: FleetExchange {
                 }
                 count += 1
             }
-            try write(sendings.values.sorted { $0.edit.envelope.key < $1.edit.envelope.key }, connector)
+            try write(sendings.values.sorted { $0.edit.envelope.key < $1.edit.envelope.key }, for: connector)
             if connector.unsent.prefix(count).contains(where: \.isEndOfBeginning) { connector.state.hasJoined = true }
             connector.unsent.removeFirst(count)
             connector.state.last += UInt64(count)
@@ -203,28 +204,27 @@ package final class RegisterExchange: FleetExchange {
     }
 
     /// Sends edits, in parts of which each is written at once.
-    private func write(_ sendings: [Sending], _ connector: Connector) throws {
+    private func write(_ sendings: [Sending], for connector: Connector) throws {
         var part: [Sending] = []
         var size = 0
         for sending in sendings {
             if part.count == RegisterLimits.writes || size + sending.write.size > RegisterLimits.bytes {
-                while try !writePart(part, connector) {}
+                while try !writePart(part, for: connector) {}
                 (part, size) = ([], 0)
             }
             part.append(sending)
             size += sending.write.size
         }
-        while try !writePart(part, connector) {}
+        while try !writePart(part, for: connector) {}
     }
 
     /// Writes those edits that are later than their registers'.
     ///
     /// - Returns: Whether that is done; not if others have changed the registers, which has been received now.
-    private func writePart(_ part: [Sending], _ connector: Connector) throws -> Bool {
+    private func writePart(_ part: [Sending], for connector: Connector) throws -> Bool {
         let part = part.filter { sending in
             if unreadable.contains(sending.write.name) { return false }
-            guard let stamp = stamps[sending.write.name] else { return !sending.edit.isWithdrawn }
-            return sending.edit.isWithdrawn || stamp < sending.edit.envelope.stamp
+            return stamps[sending.write.name].map { $0 < sending.edit.envelope.stamp } ?? true
         }
         if part.isEmpty { return true }
         let names = part.map(\.write.name)
@@ -232,15 +232,20 @@ package final class RegisterExchange: FleetExchange {
         if let revision = try service.write(part.map(\.write), expecting: expected) {
             for sending in part {
                 let name = sending.write.name
-                stamps[name] = sending.edit.isWithdrawn ? nil : sending.edit.envelope.stamp
+                let envelope = sending.edit.envelope
+                stamps[name] = envelope.stamp
                 mirror.set(Register(name, [], revision: revision), at: name)
+                // Its domain has been lost since, and comes back with this edit.
+                if connector.state.replica.newest[envelope.key].map({ $0 < envelope.stamp }) ?? true {
+                    connector.recover(EnvelopeSet([envelope], cursor: nil), upTo: nil)
+                }
             }
             return true
         }
         for name in names {
             let register = try service.register(name)
             if let register {
-                if mirror.registers[name]?.revision != register.revision { try take([register], connector) }
+                if mirror.registers[name]?.revision != register.revision { try take([register], for: connector) }
             } else {
                 forget(name)
             }
@@ -255,7 +260,6 @@ package final class RegisterExchange: FleetExchange {
 
     package func settle(_ connector: Connector) throws -> Bool {
         guard isConnected, connector.unsent.isEmpty else { return false }
-        try withdraw(connector)
         let newest = connector.state.replica.newest
         // This machine knows a later edit than the service.
         let late = suspects.filter { key in
@@ -272,28 +276,6 @@ package final class RegisterExchange: FleetExchange {
         if !set.envelopes.isEmpty { connector.unsent.append(set) }
         try connector.save()
         return true
-    }
-
-    /// Takes the values out of the registers of keys that no longer travel.
-    private func withdraw(_ connector: Connector) throws {
-        // What travels may be about to change.
-        let list = TravelRules.list.description
-        if connector.state.replica.unconfirmed.keys.contains(where: { $0.domain == list }) { return }
-        let keys = connector.state.needsSnapshot ? Set(connector.state.replica.newest.keys) : suspects
-        let edits = keys.sorted().compactMap { key -> EditRegister? in
-            guard connector.rules.reason(against: key) != nil, stamps[name(of: key)] != nil,
-                let stamp = connector.state.replica.newest[key]
-            else { return nil }
-            var edit = EditRegister(Envelope(key, nil, stamp: stamp, base: nil), cursor: nil)
-            edit.isWithdrawn = true
-            return edit
-        }
-        try write(try edits.compactMap(sending), connector)
-        if connector.state.needsSnapshot {
-            connector.state.needsSnapshot = false
-            connector.isChanged = true
-            try connector.save()
-        }
     }
 }
 

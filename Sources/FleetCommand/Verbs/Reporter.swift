@@ -27,6 +27,13 @@ struct Reporter {
         try home.write(problems: [])
     }
 
+    /// Adds a problem that ends the connector's work to those that it has had.
+    mutating func add(_ subject: String, _ message: String, endsByItself: Bool) {
+        var current = problems.mapValues { ($0.message, $0.endsByItself) }
+        current[subject] = (message, endsByItself)
+        update(current)
+    }
+
     /// Replaces the problems, and reports those that are new.
     ///
     /// - Parameter current: The sentences by their subjects, and whether each usually ends by itself.

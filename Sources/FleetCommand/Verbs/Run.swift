@@ -40,15 +40,15 @@ struct Run: ParsableCommand {
                 throw Failure(FleetFailure.isCopied.message, .temporaryFailure)
             } catch let error as DefaultsError {
                 // An agent that is replaced by a new version is back at once.
-                reporter.update(["start": ("\(error)", error.code == .agentUnavailable)])
+                reporter.add("start", "\(error)", endsByItself: error.code == .agentUnavailable)
             } catch let failure as FleetFailure {
-                reporter.update(["start": (failure.message, false)])
+                reporter.add("start", failure.message, endsByItself: false)
             } catch let failure as RegisterFailure {
                 // Another follower reads the credentials again.
-                reporter.update(["service": (failure.failure.message, failure.endsByItself)])
+                reporter.add("service", failure.failure.message, endsByItself: failure.endsByItself)
             } catch let failure as Failure {
-                reporter.update(["start": (failure.message, true)])
-            } catch { reporter.update(["start": ("\(error)", false)]) }
+                reporter.add("start", failure.message, endsByItself: true)
+            } catch { reporter.add("start", "\(error)", endsByItself: false) }
             // After a member of etcd has ended, its machines don't come to the next one in the same moment.
             Backoff.pause(delays.after(failures).jittered)
             failures += 1
