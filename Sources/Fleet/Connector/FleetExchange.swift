@@ -5,7 +5,7 @@ package import DefaultsCore
 ///
 /// Whatever it receives is in the connector's state, and durable, before the agent gets it.
 package protocol FleetExchange: AnyObject {
-    /// A descriptor that is readable when there is something to receive; negative if there is none.
+    /// A descriptor that becomes readable when something has arrived; negative if the exchange has no such descriptor.
     var eventDescriptor: Int32 { get }
 
     /// Finds edits that this machine has sent but its state lacks, because it crashed before writing the state.

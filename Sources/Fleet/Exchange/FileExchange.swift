@@ -33,7 +33,7 @@ package final class FileExchange: FleetExchange {
         }
     }
 
-    /// Opens a file; `nil` if there is none.
+    /// Opens a file; returns `nil` if it doesn't exist.
     private func open(_ name: FleetFileName) throws -> Result<FleetFile, FleetFileError>? {
         guard let bytes = try transport.contents(of: name) else { return nil }
         return Result { () throws(FleetFileError) in try FleetFile(name, opening: bytes, with: seal) }

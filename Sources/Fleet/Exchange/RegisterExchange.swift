@@ -29,6 +29,7 @@ package final class RegisterExchange: FleetExchange {
     private var tooLarge: [FleetKey: Int] = [:]
     /// Whether the service is being watched.
     private var isConnected = false
+    /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
     private var nextComparison = MonotonicTime.distantFuture
 

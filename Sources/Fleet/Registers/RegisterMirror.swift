@@ -41,7 +41,7 @@ package struct RegisterMirror: Hashable, Sendable {
         return hasChanged
     }
 
-    /// Replaces a register by one that was read or written for itself; `nil` if there is none.
+    /// Sets a register that was read or written individually; `nil` removes it from the copy.
     ///
     /// The revision of the copy stays: what comes before it may not have come.
     package mutating func set(_ register: Register?, at name: String) { registers[name] = register }
