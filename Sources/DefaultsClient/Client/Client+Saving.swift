@@ -48,25 +48,33 @@ extension Client {
     /// Waits until all edits are certain to outlive the process.
     ///
     /// Edits are certain to outlive it once the agent has accepted them or they are in their files. The wait continues
-    /// as long as edits are being accepted. If none is accepted for twelve seconds, it ends, and the loss is reported.
-    func handOver() {
+    /// as long as edits are being accepted or the thread is working on them, which takes long on a busy machine. After
+    /// twelve seconds of neither, it ends, and the loss is reported. Later calls don't wait for the same edits again.
+    ///
+    /// - Parameter patience: The time without progress after which the wait ends, in milliseconds.
+    func handOver(patience: Int = AgentTimeouts.handOver) {
         guard !isInMemory, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
         guard wakeThread() else { return }
-        var remaining = state.withLock { $0.unaccepted }
+        var (remaining, worked) = (state.withLock { $0.unaccepted }, threadWork)
         requests.ask { $0.barriers.append(barrier) }
-        while barrier.wait(milliseconds: AgentTimeouts.handOver) == nil {
-            let now = state.withLock { $0.unaccepted }
-            guard now < remaining else {
-                let edits = now == 0 ? "Edits" : "\(now) edits"
+        while barrier.wait(milliseconds: patience) == nil {
+            let (now, work) = (state.withLock { $0.unaccepted }, threadWork)
+            guard now < remaining || work - worked > patience / AgentTimeouts.idleShare else {
+                let lost = state.withLock { $0.abandonEdits() }
+                let edits = lost == 0 ? "Edits" : lost == 1 ? "One edit" : "\(lost) edits"
                 let error = DefaultsError(
                     .notSaved,
-                    "\(edits) could not be saved before the process ended: none was accepted for 12 seconds.")
+                    "\(edits) could not be saved before the process ended: none was accepted for "
+                        + "\(patience / 1_000) seconds.")
                 return report(error, of: .saving)
             }
-            remaining = now
+            (remaining, worked) = (now, work)
         }
     }
+
+    /// The processor time that the thread has used, in milliseconds.
+    private var threadWork: Int { threadClock.withLock { $0 }?.milliseconds ?? 0 }
 
     /// Ends the thread after handing over the edits.
     ///

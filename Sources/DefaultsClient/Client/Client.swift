@@ -29,6 +29,8 @@ package final class Client: Sendable {
     ///
     /// Under this lock, only `requests.open()` is called and the thread is started.
     private let hasThread = ForkSafeMutex(false)
+    /// The clock of the thread's processor time, from which others see whether it is working.
+    let threadClock = ForkSafeMutex<ThreadClock?>(nil)
     private let staleness = Atomic(false)
     /// Whether values exist only in this process, by choice or because there is no preferences directory.
     let isInMemory: Bool

@@ -41,6 +41,8 @@ struct ClientState {
     var unsaved = UnsavedEdits()
     /// The domains with conditional edits that couldn't be saved yet.
     var unsavedCommits: Set<Domain> = []
+    /// The number of the last edit that was abandoned, with all earlier ones, while the process was ending.
+    private var lastAbandoned: UInt64?
     private var sendingRate = SendingRate()
     /// The unsaved edits of a forked child's parent, until the child's first values have arrived.
     var inherited: [DomainName: InheritedEdits] = [:]
@@ -290,8 +292,8 @@ struct ClientState {
         publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), into: &effects)
     }
 
-    /// Whether edits may be lost when the process ends.
-    var mustHandOver: Bool { !unsaved.isEmpty || !unsavedCommits.isEmpty }
+    /// Whether edits that aren't abandoned may be lost when the process ends.
+    var mustHandOver: Bool { lastAbandoned != unsaved.last && !(unsaved.isEmpty && unsavedCommits.isEmpty) }
 
     /// The user's domains that are in use.
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
@@ -301,4 +303,12 @@ struct ClientState {
 
     /// The number of edits that the session has yet to process.
     var unaccepted: Int { unsaved.unaccepted }
+
+    /// Records that the process, which is ending, no longer waits for its edits to be handed over.
+    ///
+    /// - Returns: The number of edits that the session has yet to process.
+    mutating func abandonEdits() -> Int {
+        lastAbandoned = unsaved.last
+        return unsaved.unaccepted
+    }
 }

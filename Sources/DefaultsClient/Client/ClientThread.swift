@@ -68,6 +68,7 @@ final class ClientThread {
         // A fork blocks until this thread is idle or between edits or events.
         fork_enter(fork_gate_work)
         defer { fork_leave(fork_gate_work) }
+        client.threadClock.withLock { $0 = .ofThisThread }
         while !hasEnded {
             let requests = client.requests.dequeue()
             do throws(DefaultsError) {
