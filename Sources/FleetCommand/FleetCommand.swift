@@ -57,7 +57,8 @@ package struct FleetCommand: ParsableCommand {
         } catch {
             if exitCode(for: error) == .validationFailure {
                 let message = message(for: error)
-                Failure.end("\(message)\(message.hasSuffix(".") ? "" : ".") See `defaults fleet --help`.", .usage)
+                let isSentence = message.hasSuffix(".") || message.hasSuffix("?")
+                Failure.end("\(message)\(isSentence ? "" : ".") See `defaults fleet --help`.", .usage)
             }
             exit(withError: error)
         }

@@ -118,16 +118,6 @@ class Cluster:
         (self.place / f"{name}-key.pem").write_text(values["PrivateKey"])
         return name
 
-    def sign_root(self):
-        """Writes a certificate for etcd's administrator; returns its name."""
-        request = ["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                   "-subj", "/CN=root", "-keyout", f"{self.place}/root-key.pem"]
-        sign = ["openssl", "x509", "-req", "-CA", f"{self.place}/authority.pem", "-CAkey",
-                f"{self.place}/authority-key.pem", "-CAcreateserial", "-days", "1", "-out", f"{self.place}/root.pem"]
-        wish = subprocess.run(request, check=True, capture_output=True)
-        subprocess.run(sign, check=True, capture_output=True, input=wish.stdout)
-        return "root"
-
     def restore(self, backup):
         """Restores a backup, as etcd's documentation says, with all members stopped."""
         cluster = ",".join(f"m{number}=https://{NETWORK}.{number}:2380" for number in self.numbers)
@@ -160,8 +150,7 @@ class Cluster:
 
     def rollout(self, number, *words, check=True):
         done = command("rollout", str(number), "--json", *words, environment=self.operator, check=check)
-        text = done.stdout[done.stdout.index("{"):] if "{" in done.stdout else "{}"
-        return json.loads(text)
+        return json.loads(done.stdout or "{}")
 
     def machines(self):
         done = command("rollout", "--machines", "--json", environment=self.operator)

@@ -1,7 +1,9 @@
 """Fleets on etcd, on the real thing."""
 
+import json
 import os
 import pathlib
+import plistlib
 import random
 import signal
 import subprocess
@@ -98,6 +100,42 @@ class RolloutTests(EtcdCase):
         self.cluster.rollout(number, "--wait", "30")
         self.assertEqual(both.values(DOMAIN, "system"), {"Own": "x"})
 
+    def test_what_somebody_changes_on_a_machine_is_reported_at_once(self):
+        receiver = self.add("w")
+        self.await_reports(1)
+        number = self.cluster.push("--to", "web", DOMAIN, "k", "v")
+        self.cluster.rollout(number, "--wait", "30")
+        path = receiver.managed / f"{DOMAIN}.plist"
+        path.write_bytes(plistlib.dumps({"k": "own"}))
+        await_true(lambda: self.states(number) == {"changed": 1}, "the report")
+        path.write_bytes(plistlib.dumps({"k": "v"}))
+        await_true(lambda: self.states(number) == {"has": 1}, "the report")
+
+    def test_mistakes_of_operators_change_nothing(self):
+        receiver = self.add("w")
+        self.await_reports(1)
+        for status, text, words in [
+                (1, "No machine of the group wbe", ["--to", "wbe", DOMAIN, "k", "v"]),
+                (64, "only 1 machine", ["--to", "web", "--canary", "2", DOMAIN, "k", "v"]),
+                (64, "up to 100%", ["--to", "web", "--canary", "150%", DOMAIN, "k", "v"]),
+                (64, "from 1", ["--to", "web", "--canary", "0", DOMAIN, "k", "v"]),
+                (64, "isn't a list of groups", ["--to", "web,", DOMAIN, "k", "v"])]:
+            done = command("push", *words, environment=self.cluster.operator, check=False)
+            self.assertEqual((done.returncode, text in done.stderr), (status, True), done.stderr)
+        self.assertEqual(command("rollout", "--json", environment=self.cluster.operator).stdout, "")
+        ahead = command("push", "--to", "db", "--ahead", "--json", DOMAIN, "k", "v", environment=self.cluster.operator)
+        self.assertEqual((json.loads(ahead.stdout)["number"], json.loads(ahead.stdout)["machines"]), (1, []))
+        # A later rollout's values aren't the former ones.
+        first = self.cluster.push("--to", "web", DOMAIN, "k", "1")
+        self.cluster.rollout(self.cluster.push("--to", "web", DOMAIN, "k", "2"), "--wait", "30")
+        self.cluster.rollout(first, "--undo", "--wait", "30")
+        self.assertEqual(self.states(first), {"replaced": 1})
+        receiver.stop()
+        receiver.start("operator.fleet")
+        await_true(lambda: "the credentials of an operator" in receiver.complaints, "the refusal")
+        self.assertEqual(receiver.process.wait(30), 64)
+        receiver.process = None
+
     def test_a_machine_that_is_gone_is_forgotten(self):
         first, second = self.add("one"), self.add("two")
         self.await_reports(2)
@@ -133,8 +171,7 @@ class RolloutTests(EtcdCase):
         self.add("secret-machine")
         self.await_reports(1)
         self.cluster.push("--to", "web", DOMAIN, "SecretKey", "SecretValue")
-        root = self.cluster.sign_root()
-        found = self.cluster.etcdctl("get", "--prefix", "/", certificate=root).stdout
+        found = self.cluster.etcdctl("get", "--prefix", "/", certificate="root").stdout
         self.assertGreater(found.count("/defaultsd/"), 2)
         for text in [DOMAIN, "SecretKey", "SecretValue", "secret-machine"]:
             self.assertNotIn(text, found)
@@ -203,10 +240,9 @@ class FaultTests(EtcdCase):
         for number in range(5):
             self.cluster.push("--to", "web", DOMAIN, f"k{number}", "-int", str(number))
         self.cluster.push("--to", "web", "--delete", DOMAIN, "gone")
-        root = self.cluster.sign_root()
-        status = self.cluster.etcdctl("get", "/", "--write-out=json", certificate=root).stdout
+        status = self.cluster.etcdctl("get", "/", "--write-out=json", certificate="root").stdout
         revision = status.split('"revision":')[1].split(",")[0].rstrip("}\n")
-        self.cluster.etcdctl("compact", revision, certificate=root)
+        self.cluster.etcdctl("compact", revision, certificate="root")
         rollout = self.cluster.push("--to", "web", DOMAIN, "last", "1")
         receiver.start()
         self.cluster.rollout(rollout, "--wait", "60")
@@ -312,8 +348,7 @@ class PeerTests(EtcdCase):
         # A person's machine can neither read nor change what is pushed to servers.
         self.cluster.push("--to", "web", DOMAIN, "k", "v")
         certificate = self.cluster.extract("peers")
-        root = self.cluster.sign_root()
-        found = self.cluster.etcdctl("get", "--prefix", "--keys-only", "/", certificate=root).stdout.split()
+        found = self.cluster.etcdctl("get", "--prefix", "--keys-only", "/", certificate="root").stdout.split()
         for name in found:
             done = self.cluster.etcdctl("get", name, certificate=certificate, check=False)
             self.assertEqual(done.returncode == 0, "/edits/" in name, name)
@@ -362,9 +397,8 @@ class PeerTests(EtcdCase):
         one, two = self.add_peer("one"), self.add_peer("two")
         one.set(DOMAIN, "Theme", "dark")
         self.await_same({"Theme": "dark"})
-        root = self.cluster.sign_root()
         backup = self.place / "backup"
-        self.cluster.etcdctl("snapshot", "save", str(backup), certificate=root)
+        self.cluster.etcdctl("snapshot", "save", str(backup), certificate="root")
         one.set(DOMAIN, "Theme", "sepia")
         one.set(DOMAIN, "Later", "1")
         self.await_same({"Theme": "sepia", "Later": "1"})

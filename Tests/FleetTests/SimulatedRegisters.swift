@@ -167,6 +167,10 @@ final class SimulatedReceiver: ReceiverFiles, ReceiverStore {
         files[layer]?[domain] ?? [:]
     }
 
+    func version(of domain: DomainName, in layer: PushedLayer) -> String {
+        "\(files[layer]?[domain]?.sorted { $0.key < $1.key }.description ?? "")"
+    }
+
     func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) {
         if crashes() { throw DefaultsError(.notSaved, "A crash.") }
         if damaged.contains(domain) { throw DefaultsError(.damaged, "It is damaged.") }

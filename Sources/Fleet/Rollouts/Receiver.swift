@@ -6,6 +6,9 @@ package protocol ReceiverFiles: AnyObject {
     /// Returns the values of a domain's file.
     func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues
 
+    /// Returns a text that is another one whenever the file may have other values than before.
+    func version(of domain: DomainName, in layer: PushedLayer) -> String
+
     /// Sets and removes keys of a domain's file, and returns when that is durable.
     func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError)
 }
@@ -35,6 +38,10 @@ package final class Receiver {
     package private(set) var unreadable = 0
     /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
+    /// The keys that the last report named as changed on the machine.
+    private var reported: [PushedKey] = []
+    /// The versions of the files when these were last looked at for such keys.
+    private var versions: [Domain: String] = [:]
 
     package init(
         _ state: ReceiverState, in groups: [String], following service: any RegisterService, with seal: any FleetSeal,
@@ -230,18 +237,40 @@ package final class Receiver {
 
     // MARK: Reporting
 
+    /// Returns whether the last report, where it names keys that somebody on the machine has changed, is outdated.
+    ///
+    /// Reads only files that have changed since the last call or report.
+    package func isReportOutdated() -> Bool {
+        let domains = Set(state.applied.keys.map { Domain($0.layer, $0.domain) })
+        if domains.allSatisfy({ versions[$0] == version(of: $0) }) { return false }
+        return changedKeys() != reported
+    }
+
+    private func version(of domain: Domain) -> String? {
+        (try? DomainName(domain.domain)).map { files.version(of: $0, in: domain.layer) }
+    }
+
+    /// Returns the keys that somebody on the machine has changed since they were set, in order.
+    private func changedKeys() -> [PushedKey] {
+        var changed: [PushedKey] = []
+        versions = [:]
+        for (domain, keys) in Dictionary(grouping: state.applied, by: { Domain($0.key.layer, $0.key.domain) }) {
+            guard let name = try? DomainName(domain.domain) else { continue }
+            // The version is that of the values, or an earlier one.
+            versions[domain] = version(of: domain)
+            do throws(DefaultsError) {
+                let values = try files.values(of: name, in: domain.layer)
+                changed += keys.filter { values[$0.key.key].map { Applied.hash($0) } != $0.value.hash }.map(\.key)
+            } catch {
+                for key in keys { problems[key.key] = error }
+            }
+        }
+        return changed.sorted()
+    }
+
     /// Writes this machine's report.
     package func report(named name: String, version: String, at milliseconds: UInt64) throws {
-        var changed: [PushedKey] = []
-        for (key, applied) in state.applied.sorted(by: { $0.key < $1.key }) {
-            guard let domain = try? DomainName(key.domain) else { continue }
-            let values: DomainValues
-            do { values = try files.values(of: domain, in: key.layer) } catch {
-                problems[key] = error
-                continue
-            }
-            if values[key.key].map({ Applied.hash($0) }) != applied.hash { changed.append(key) }
-        }
+        let changed = changedKeys()
         let refused = problems.sorted { $0.key < $1.key }.map {
             ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
         }
@@ -253,6 +282,7 @@ package final class Receiver {
         let register = RegisterName.receiver(state.machine, seal)
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
+        reported = changed
     }
 
     private static let maximumKeys = 200

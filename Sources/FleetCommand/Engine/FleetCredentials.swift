@@ -105,8 +105,7 @@ package struct FleetCredentials: Sendable {
 
     init(path: String, as role: Role) throws {
         try self.init(path: path)
-        // An operator may do what a receiver does.
-        guard self.role == role || (role, self.role) == (.receiver, .operator) else {
+        guard self.role == role else {
             throw Failure(
                 "\(path) has the credentials of \(self.role.holder). Use those of \(role.holder).", .usage)
         }

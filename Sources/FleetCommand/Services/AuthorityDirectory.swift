@@ -73,6 +73,13 @@ struct AuthorityDirectory {
                 isNew = true
             }
         }
+        // For `etcdctl`, such as for backups. Whoever has the directory can sign another one at any time.
+        if try renew || read("root.pem") == nil {
+            let signed = try clients.signClient("root", days: days)
+            try write("root-key.pem", signed.key)
+            try write("root.pem", signed.certificate)
+            isNew = true
+        }
         for (file, role) in [
             ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),
         ] {
@@ -102,7 +109,7 @@ struct AuthorityDirectory {
         return authority
     }
 
-    /// Returns credentials for etcd's administrator, which are kept nowhere.
+    /// Returns credentials for etcd's administrator, which work even if those in the directory have expired.
     func rootCredentials(_ configuration: Configuration) throws(RegisterFailure) -> FleetCredentials {
         do {
             guard let certificate = try read("authority.pem"), let key = try read("authority-key.pem") else {

@@ -23,7 +23,8 @@ struct Push: ParsableCommand {
 
             With --canary, only so many of the machines get it, such as 5% or 3; `defaults fleet rollout NUMBER \
             --share all` gives it to the others, and --undo sets the former values again. --dry-run shows what would \
-            change, and changes nothing.
+            change, and changes nothing. --json prints an object as `defaults fleet rollout --json` does, with the \
+            "name" and the identifier ("machine") of each machine that gets it now.
 
             EXAMPLES
               defaults fleet push --to web org.example.web Workers -int 8
@@ -35,11 +36,16 @@ struct Push: ParsableCommand {
     @OptionGroup var credentials: CredentialsOption
     @Option(name: .customLong("to"), help: "The groups of machines, with commas; \"all\" is every machine.")
     var groups: String
-    @Option(help: "The machines that get it first: a percentage such as 5%, or a number.") var canary: MachineShare?
+    @Option(
+        help: "The machines that get it first: a percentage such as 5%, or a number.",
+        transform: MachineShare.init(reading:))
+    var canary: MachineShare?
     @Option(help: "The layer: managed (values are forced) or system (users may replace them).")
     var layer = PushedLayer.managed
     @Flag(help: "Remove the keys.") var delete = false
+    @Flag(help: "Push to a group even if only machines of other groups have reported.") var ahead = false
     @Flag(help: "Show what would change, and change nothing.") var dryRun = false
+    @Flag(help: "Print JSON.") var json = false
     @Argument(help: "The domain.") var domain: String
     @Argument(parsing: .captureForPassthrough, help: "The key and its value.") var operands: [String] = []
 
@@ -47,10 +53,10 @@ struct Push: ParsableCommand {
         let groups = try GroupNames.parse(groups)
         let values = try values()
         let desk = try OperatorDesk(credentials)
-        let all = try desk.receivers(in: groups)
+        let all = try desk.receivers(in: groups, mayBeUnknown: ahead)
         // A machine that is gone can't show whether a value is good.
         let machines = all.filter { !OperatorDesk.isSilent($0) }
-        let count = canary?.count(of: machines.count) ?? machines.count
+        let count = try canary?.count(of: machines.count) ?? machines.count
         if canary != nil, count == 0 {
             throw Failure("No machine of \(groups.joined(separator: ", ")) has reported in the last hour.", .notFound)
         }
@@ -64,15 +70,16 @@ struct Push: ParsableCommand {
                 ? $0.plan(values, to: groups, at: now, choosing: share)
                 : $0.push(values, to: groups, at: now, choosing: share)
         }
+        let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
+        if json { return print(JSONText.of(RolloutText.propertyList(rollout, for: included))) }
         for change in rollout.changes { print(RolloutText.line(change)) }
         if all.count > machines.count {
             print("\((all.count - machines.count).counting("machine")) haven't reported for an hour, and don't count.")
         }
-        let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
         if dryRun {
             print("This would be for \(included.count) of \(machines.count.counting("machine")) now.")
             for machine in included.prefix(20) { print("  \(machine.name.printable)") }
-            if included.count > 20 { print("  and \(included.count - 20) more") }
+            if included.count > 20 { print("  and \(included.count - 20) more; --json lists all") }
         } else {
             print(
                 "Rollout \(rollout.number) is for \(included.count) of \(machines.count.counting("machine")). See "
@@ -104,27 +111,31 @@ struct Push: ParsableCommand {
 extension PushedLayer: ExpressibleByArgument {}
 
 /// A number of machines: a percentage, or a count.
-enum MachineShare: ExpressibleByArgument {
+enum MachineShare {
     case percent(Double)
     case count(Int)
 
-    init?(argument: String) {
-        if argument.hasSuffix("%") {
-            guard let percent = Double(argument.dropLast()), percent > 0, percent <= 100 else { return nil }
-            self = .percent(percent)
-        } else if argument == "all" {
+    init(reading text: String) throws {
+        if text == "all" {
             self = .percent(100)
-        } else {
-            guard let count = Int(argument), count > 0 else { return nil }
+        } else if text.hasSuffix("%"), let percent = Double(text.dropLast()), percent > 0, percent <= 100 {
+            self = .percent(percent)
+        } else if let count = Int(text), count > 0 {
             self = .count(count)
+        } else {
+            throw ValidationError("Use a percentage up to 100%, such as 5%; a number of machines from 1; or all.")
         }
     }
 
     /// Returns how many machines it is of some: at least one, unless there are none.
-    func count(of machines: Int) -> Int {
+    func count(of machines: Int) throws -> Int {
         switch self {
-        case .percent(let percent): min(machines, Int((Double(machines) * percent / 100).rounded(.up)))
-        case .count(let count): min(machines, count)
+        case .percent(let percent): return min(machines, Int((Double(machines) * percent / 100).rounded(.up)))
+        case .count(let count):
+            guard count <= machines || machines == 0 else {
+                throw Failure("The groups have only \(machines.counting("machine")). Use all for all of them.", .usage)
+            }
+            return min(machines, count)
         }
     }
 }
@@ -132,12 +143,12 @@ enum MachineShare: ExpressibleByArgument {
 /// The names of groups of machines.
 enum GroupNames {
     static func parse(_ text: String) throws(Failure) -> [String] {
-        let names = text.split(separator: ",").map(String.init)
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let areValid = names.allSatisfy { name in
-            name.utf8.count <= 60
+            (1...60).contains(name.utf8.count)
                 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
         }
-        guard !names.isEmpty, areValid else {
+        guard areValid else {
             throw Failure("\"\(text.printable)\" isn't a list of groups. Use names such as web,eu.", .usage)
         }
         return Set(names).sorted()
@@ -188,12 +199,29 @@ struct OperatorDesk {
             throw Failure("Several machines have this name. Use one of these identifiers: \(identifiers).", .usage)
         }
         try run { try $0.forget(report.machine) }
-        print("\(report.name.printable) (\(report.machine)) is forgotten. If it still runs, it reports again.")
+        print(
+            "\(report.name.printable) (\(report.machine)) is forgotten. If it still runs, it reports again within ten "
+                + "minutes.")
     }
 
     /// Returns the machines of some groups.
-    func receivers(in groups: [String]) throws -> [ReceiverReport] {
-        try run { try $0.receivers() }.filter { report in
+    ///
+    /// - Parameters:
+    ///   - groups: The names of the groups.
+    ///   - mayBeUnknown: Whether there may be groups without any machine, which otherwise count as misspelled if there
+    ///     are machines.
+    /// - Returns: The machines' reports.
+    /// - Throws: `Failure`, of which `notFound` is for a group without any machine.
+    func receivers(in groups: [String], mayBeUnknown: Bool = true) throws -> [ReceiverReport] {
+        let all = try run { try $0.receivers() }
+        let known = Set(all.flatMap(\.groups)).union([PushedEntry.everyone])
+        if !mayBeUnknown, !all.isEmpty, let unknown = groups.first(where: { !known.contains($0) }) {
+            throw Failure(
+                "No machine of the group \(unknown) has reported; the groups that have machines: "
+                    + "\(known.sorted().joined(separator: ", ")). To push before its first machine does, add --ahead.",
+                .notFound)
+        }
+        return all.filter { report in
             groups.contains(PushedEntry.everyone) || report.groups.contains(where: groups.contains)
         }
     }

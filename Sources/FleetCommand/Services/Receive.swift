@@ -48,6 +48,8 @@ struct Receive: ParsableCommand {
     private static let interval: Int64 = 600_000
     /// The time after which a difference is looked at again, and after which what couldn't be set is tried again.
     private static let retryInterval: Int64 = 30_000
+    /// The time between looks at whether somebody has changed the files, in milliseconds.
+    private static let lookInterval: Int64 = 5_000
 
     private func follow(_ place: ReceiverPlace, _ groups: [String]) throws {
         let files = try LayerFiles(Environment.current)
@@ -69,9 +71,10 @@ struct Receive: ParsableCommand {
                 var nextExamination = MonotonicTime.now() + 2_000
                 var nextRetry: MonotonicTime?
                 var nextReport = MonotonicTime.now()
+                var nextLook = MonotonicTime.now() + Self.lookInterval
                 while true {
                     reporter.update(receiver)
-                    let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture)
+                    let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture, nextLook)
                     let outcome = try receiver.follow(within: next.millisecondsLeft)
                     if outcome == .gap { reporter.reportGap() }
                     if outcome != .nothing {
@@ -89,6 +92,10 @@ struct Receive: ParsableCommand {
                         try receiver.apply()
                         nextRetry = nil
                         nextReport = .now()
+                    }
+                    if nextLook <= .now() {
+                        if receiver.isReportOutdated() { nextReport = .now() }
+                        nextLook = .now() + Self.lookInterval
                     }
                     nextRetry = receiver.problems.isEmpty ? nil : nextRetry ?? .now() + Self.retryInterval
                     if nextReport <= .now() {
@@ -231,6 +238,12 @@ private final class LayerFiles: ReceiverFiles {
         let snapshot = try store(of: layer).snapshot(of: Domain(domain), keys: nil)
         if let damage = snapshot.damage { throw DefaultsError(.damaged, "\(damage)") }
         return snapshot.values
+    }
+
+    func version(of domain: DomainName, in layer: PushedLayer) -> String {
+        let directory = PreferencesDirectory(path: directories[layer] ?? "")
+        guard let status = try? FileStatus(at: directory.path(of: Domain(domain))) else { return "" }
+        return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim) \(status.st_ctim)"
     }
 
     func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) {

@@ -21,11 +21,12 @@ struct RolloutVerb: ParsableCommand {
             should, and fails if they don't in so many seconds.
 
             --forget removes the report of a machine that no longer exists, by its name or identifier; otherwise, it \
-            counts as silent for ninety days. A machine that exists reports again.
+            counts as silent for ninety days. A machine that still runs reports again within ten minutes.
 
-            --json prints an object: "number", "time" (in seconds since 1970), "author", "undone", "changes" and \
-            "machines", each with "machine", "name", "groups", "included" (whether the rollout is for it), "state" \
-            ("has", "former", "replaced", "waiting", "changed", "failed" or "silent"), "seen" and "problems".
+            --json prints an object, or in a list, one on each line: "number", "time" (in seconds since 1970), \
+            "author", "undone", "changes" and "machines", each with "machine", "name", "groups", "included" (whether \
+            the rollout is for it), "state" ("has", "former", "replaced", "waiting", "changed", "failed" or \
+            "silent"), "seen" and "problems".
 
             EXAMPLES
               defaults fleet rollout
@@ -37,7 +38,10 @@ struct RolloutVerb: ParsableCommand {
 
     @OptionGroup var credentials: CredentialsOption
     @Argument(help: "The number of the rollout.") var number: Int64?
-    @Option(help: "The machines that get it: a percentage such as 50%, a number, or all.") var share: MachineShare?
+    @Option(
+        help: "The machines that get it: a percentage such as 50%, a number, or all.",
+        transform: MachineShare.init(reading:))
+    var share: MachineShare?
     @Flag(help: "Set the former values again.") var undo = false
     @Option(help: "The seconds to wait until all machines have what they should.") var wait: Int?
     @Flag(help: "List the machines.") var machines = false
@@ -57,12 +61,12 @@ struct RolloutVerb: ParsableCommand {
         guard let number else { return try list(desk) }
         if undo {
             let replaced = try desk.run { try $0.undo(number) }.replaced
-            print("Rollout \(number) has been undone.")
+            if !json { print("Rollout \(number) has been undone.") }
             report(replaced)
         } else if let share {
             let rollout = try rollout(number, desk)
             let receivers = try desk.receivers(in: rollout.groups)
-            let count = share.count(of: receivers.count)
+            let count = try share.count(of: receivers.count)
             let isAll = if case .percent(100) = share { true } else { false }
             let new = isAll ? Share.all : Share(of: count, among: receivers.map(\.machine), in: number)
             report(try desk.run { try $0.set(new, of: number) }.replaced)
@@ -128,6 +132,13 @@ enum RolloutText {
             + "\(what.printable)  \(state)"
     }
 
+    static func propertyList(_ rollout: Rollout, for machines: [ReceiverReport]) -> PropertyListValue {
+        guard case .dictionary(var entries) = propertyList(rollout) else { return [:] }
+        entries["machines"] = .array(
+            machines.map { ["machine": .string($0.machine.text), "name": .string($0.name)] })
+        return .dictionary(entries)
+    }
+
     static func propertyList(_ rollout: Rollout) -> PropertyListValue {
         [
             "number": .integer(rollout.number), "time": .integer(Int64(clamping: rollout.milliseconds / 1_000)),
@@ -191,7 +202,7 @@ struct RolloutState {
                 } else if report.changed.contains(where: keys.contains) {
                     .changed
                 } else if !isIncluded {
-                    .former
+                    rollout.changes.allSatisfy { wanted[$0.key]?.rollout ?? 0 > rollout.number } ? .replaced : .former
                 } else {
                     expected > 0 || rollout.changes.contains { $0.value == nil } ? .has : .replaced
                 }
