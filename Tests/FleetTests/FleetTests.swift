@@ -100,6 +100,22 @@ struct FleetTests {
         #expect(one.values[TravelRules.list] == other.values[TravelRules.list])
     }
 
+    @Test("Values of a domain that was added long ago, while no connector ran, lose to later edits")
+    func lateAddition() {
+        let (world, one, other) = Self.pair()
+        one.connector = nil
+        one.change(["k": 1], of: "d2")
+        one.change(["d2": true], of: TravelRules.list)
+        world.wait(days: 1)
+        other.change(["d2": true], of: TravelRules.list)
+        other.change(["k": 2], of: "d2")
+        world.runOne(other)
+        world.wait(days: 1)
+        #expect(world.heal())
+        #expect(one.values["d2"] == ["k": 2])
+        #expect(other.values["d2"] == ["k": 2])
+    }
+
     // MARK: Single cases with registers
 
     private static let register = EditRegister.name(of: FleetKey("d0", "k0"), with: PlainSeal())

@@ -69,7 +69,9 @@ extension Connector {
         let isOwn = record.changeSet?.origin?.purpose?.texts.name == Self.purpose
         if let changes = record.changeSet?.changes {
             if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: time(of: record), cursor) }
-            if domain == TravelRules.list.description { try readList(after: changes, isOwn: isOwn) }
+            if domain == TravelRules.list.description {
+                try readList(after: changes, isOwn: isOwn, at: time(of: record))
+            }
         }
         // Some keys have changed that the record doesn't name.
         if case .unknown = record.event { unknown[domain] = max(unknown[domain] ?? 0, time(of: record)) }
@@ -174,7 +176,13 @@ extension Connector {
     ///
     /// Keys that are added here travel with the values that they have here; for keys that are added elsewhere, this
     /// machine sends what no other machine has.
-    func readList(after changes: [KeyChange], isOwn: Bool) throws(DefaultsError) {
+    ///
+    /// - Parameters:
+    ///   - changes: The changes of the list.
+    ///   - isOwn: Whether the connector itself has made them.
+    ///   - milliseconds: Their time, which may be long ago.
+    /// - Throws: If the agent can't be used.
+    func readList(after changes: [KeyChange], isOwn: Bool, at milliseconds: UInt64) throws(DefaultsError) {
         let former = rules
         // A file that was damaged may have what it had before.
         let changes = changes.filter { state.list[$0.key] != $0.new }
@@ -185,8 +193,7 @@ extension Connector {
         let patterns = changes.map { GlobPattern($0.key) }
         for domain in try domains() where patterns.contains(where: { $0.matches(domain) }) {
             // Values from before lose to every edit.
-            try compare(
-                domain, as: isOwn ? .release : .addition, at: isOwn ? 0 : agent.now.milliseconds, where: wasHeld)
+            try compare(domain, as: isOwn ? .release : .addition, at: isOwn ? 0 : milliseconds, where: wasHeld)
         }
         // Somebody may have named a busy key.
         try sendDelayed { rules.reason(against: $0, changes: state.counts[$0]) == nil }

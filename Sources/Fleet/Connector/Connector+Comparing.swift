@@ -19,10 +19,11 @@ extension Connector {
     func compareUnknown() throws(DefaultsError) {
         if hasGap { try compareAll() }
         let list = TravelRules.list.description
-        if unknown[list] != nil, let values = try listValues() {
+        if let time = unknown[list], let values = try listValues() {
             let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             try readList(
-                after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false)
+                after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false,
+                at: time)
         }
         for (domain, time) in unknown.sorted(by: { $0.key < $1.key }) where rules.includes(domain) {
             try compare(domain, as: .edits, at: time)
