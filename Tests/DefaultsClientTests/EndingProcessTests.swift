@@ -8,36 +8,69 @@ import Testing
 
 @Suite("Edits of a process that is ending", .timeLimit(.minutes(5)))
 struct EndingProcessTests {
-    /// Sets keys by one edit.
-    private func setKeys(_ count: Int, in client: Client) throws {
-        let values = (1...count).map { ("key\($0)", PropertyListValue.integer(Int64($0))) }
-        let edit = Difference(uniqueKeysWithValues: values)
-        #expect(client.edit(Domain(try DomainName("org.example.app")), with: edit).isEmpty)
-    }
+    /// The lock for saving, as another process has it.
+    private final class ForeignLock {
+        private let lock: DirectoryLock
 
-    @Test("While an edit is worked on, the process waits for it")
-    func busy() throws {
-        try ScratchPlace.with { place in
-            let client = try place.client()
-            try setKeys(60_000, in: client)
-            client.handOver(patience: 1_000)
-            #expect(try place.read(place.preferences + "/org.example.app.plist").count == 60_000)
-            client.close()
+        init(_ place: ScratchPlace) throws {
+            lock = try DirectoryLock(PreferencesDirectory(path: place.preferences))
         }
+
+        func release() { _ = lock.unlock() }
     }
 
-    @Test("Edits that can't be saved because another process has the lock are abandoned once")
-    func locked() throws {
+    /// Sets a key while another process has the lock, and runs a test that lets the process end.
+    private static func end(_ body: (ScratchPlace, Client, ForeignLock) throws -> Void) throws {
         try ScratchPlace.withClient { place, client in
-            let lock = try DirectoryLock(PreferencesDirectory(path: place.preferences))
-            try setKeys(1, in: client)
+            let lock = try ForeignLock(place)
+            try set("k", in: client)
             #expect(client.state.withLock { $0.mustHandOver })
-            client.handOver(patience: 1_000)
-            #expect(!client.state.withLock { $0.mustHandOver })
-            #expect(client.state.withLock { !$0.unsaved.isEmpty })
-            try setKeys(2, in: client)
-            #expect(client.state.withLock { $0.mustHandOver })
-            _ = lock.unlock()
+            try body(place, client, lock)
+            lock.release()
         }
+    }
+
+    private static func set(_ key: String, in client: Client) throws {
+        #expect(client.edit(Domain(try DomainName("org.example.app")), with: [key: 1]).isEmpty)
+    }
+
+    @Test("The process waits for its edits as long as they are worked on")
+    func busy() throws {
+        try Self.end { place, client, lock in
+            var work = 0
+            client.handOver(timeout: 100) {
+                work += 50
+                if work == 200 { lock.release() }
+                return work
+            }
+            #expect(work >= 200)
+            let values = try place.read(place.preferences + "/org.example.app.plist")
+            #expect(values == ["k": 1])
+        }
+    }
+
+    @Test("The process doesn't wait again for edits that it couldn't save in time, but for later ones")
+    func idle() throws {
+        try Self.end { _, client, _ in
+            client.handOver(timeout: 100) { 0 }
+            #expect(client.state.withLock { !$0.mustHandOver && !$0.unsaved.isEmpty })
+            try Self.set("l", in: client)
+            #expect(client.state.withLock { $0.mustHandOver })
+        }
+    }
+
+    @Test("The process doesn't wait again for the lock that another process has kept")
+    func locked() throws {
+        try Self.end { _, client, _ in
+            client.handOver()
+            #expect(client.state.withLock { !$0.mustHandOver && !$0.unsaved.isEmpty })
+        }
+    }
+
+    @Test("A thread's clock goes on while the thread works")
+    func clock() throws {
+        let clock = try #require(ThreadClock.ofThisThread)
+        let start = try #require(clock.milliseconds)
+        while clock.milliseconds ?? 0 < start + 20 {}
     }
 }

@@ -22,7 +22,7 @@ enum Scene: String {
     case burst
     /// Two keys in turn, fifty thousand times each.
     case turns
-    /// Ten thousand keys.
+    /// Twenty thousand keys.
     case keys
     /// A key, and one key each in a handler registered with `atexit` before and after the first use of the library.
     case handlers
@@ -50,7 +50,7 @@ enum Scene: String {
             }
         case .keys:
             let defaults = suite()
-            for number in 1...10_000 { defaults.set(number, forKey: "key\(number)") }
+            for number in 1...20_000 { defaults.set(number, forKey: "key\(number)") }
         case .handlers:
             atexit { suite().set(1, forKey: "early") }
             suite().set(1, forKey: "key")

@@ -45,36 +45,40 @@ extension Client {
         return .waiting(barrier)
     }
 
-    /// Waits until all edits are certain to outlive the process.
+    /// Waits until the edits made so far are certain to outlive the process.
     ///
-    /// Edits are certain to outlive it once the agent has accepted them or they are in their files. The wait continues
-    /// as long as edits are being accepted or the thread is working on them, which takes long on a busy machine. After
-    /// twelve seconds of neither, it ends, and the loss is reported. Later calls don't wait for the same edits again.
+    /// Edits are certain to outlive it once the agent has accepted them or they are in their files. The wait goes on as
+    /// long as they are being accepted, or the thread is working, which may take long on a busy machine. After twelve
+    /// seconds of neither, it ends, and the loss is reported. It isn't repeated for the same edits.
     ///
-    /// - Parameter patience: The time without progress after which the wait ends, in milliseconds.
-    func handOver(patience: Int = AgentTimeouts.handOver) {
+    /// - Parameters:
+    ///   - milliseconds: The time without progress after which the wait ends.
+    ///   - work: The processor time that the thread has used, in milliseconds; `nil` to ask the system.
+    func handOver(timeout milliseconds: Int = AgentTimeouts.handOver, work: (() -> Int)? = nil) {
         guard !isInMemory, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
         guard wakeThread() else { return }
-        var (remaining, worked) = (state.withLock { $0.unaccepted }, threadWork)
+        let work = work ?? { [self] in threadClock.withLock { $0 }?.milliseconds ?? 0 }
+        var (remaining, worked) = (
+            state.withLock { state in
+                state.beginHandingOver()
+                return state.awaitedEdits
+            }, work()
+        )
         requests.ask { $0.barriers.append(barrier) }
-        while barrier.wait(milliseconds: patience) == nil {
-            let (now, work) = (state.withLock { $0.unaccepted }, threadWork)
-            guard now < remaining || work - worked > patience / AgentTimeouts.idleShare else {
-                let lost = state.withLock { $0.abandonEdits() }
-                let edits = lost == 0 ? "Edits" : lost == 1 ? "One edit" : "\(lost) edits"
+        while barrier.wait(milliseconds: milliseconds) == nil {
+            let (now, used) = (state.withLock { $0.awaitedEdits }, work())
+            guard now < remaining || used - worked > milliseconds / AgentTimeouts.idleShare else {
+                let edits = now == 0 ? "Edits" : now == 1 ? "One edit" : "\(now) edits"
                 let error = DefaultsError(
                     .notSaved,
-                    "\(edits) could not be saved before the process ended: none was accepted for "
-                        + "\(patience / 1_000) seconds.")
+                    "\(edits) could not be saved before the process ended: no progress for "
+                        + "\(milliseconds / 1_000) seconds.")
                 return report(error, of: .saving)
             }
-            (remaining, worked) = (now, work)
+            (remaining, worked) = (now, used)
         }
     }
-
-    /// The processor time that the thread has used, in milliseconds.
-    private var threadWork: Int { threadClock.withLock { $0 }?.milliseconds ?? 0 }
 
     /// Ends the thread after handing over the edits.
     ///

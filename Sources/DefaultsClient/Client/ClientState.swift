@@ -41,8 +41,9 @@ struct ClientState {
     var unsaved = UnsavedEdits()
     /// The domains with conditional edits that couldn't be saved yet.
     var unsavedCommits: Set<Domain> = []
-    /// The number of the last edit that was abandoned, with all earlier ones, while the process was ending.
-    private var lastAbandoned: UInt64?
+    /// The edits for which the process waits, or has waited, while it is ending: those up to a number, and the
+    /// conditional edits of some domains.
+    private var handedOver: (upTo: UInt64, commits: Set<Domain>)?
     private var sendingRate = SendingRate()
     /// The unsaved edits of a forked child's parent, until the child's first values have arrived.
     var inherited: [DomainName: InheritedEdits] = [:]
@@ -70,6 +71,7 @@ struct ClientState {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
         unsavedCommits = []
+        handedOver = nil
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
         replicas.forgetEdits()
@@ -292,23 +294,19 @@ struct ClientState {
         publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), into: &effects)
     }
 
-    /// Whether edits that aren't abandoned may be lost when the process ends.
-    var mustHandOver: Bool { lastAbandoned != unsaved.last && !(unsaved.isEmpty && unsavedCommits.isEmpty) }
+    /// Whether edits may be lost when the process ends for which it hasn't waited.
+    var mustHandOver: Bool {
+        if unsaved.isEmpty, unsavedCommits.isEmpty { return false }
+        return handedOver.map { $0.upTo < unsaved.last || !unsavedCommits.isSubset(of: $0.commits) } ?? true
+    }
+
+    /// Begins to wait for the edits until now; later ones needn't be accepted.
+    mutating func beginHandingOver() { handedOver = (unsaved.seal(), unsavedCommits) }
+
+    /// The number of edits that the process waits for and that the session has yet to process.
+    var awaitedEdits: Int { unsaved.unaccepted(upTo: handedOver?.upTo ?? unsaved.last) }
 
     /// The user's domains that are in use.
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
 
-    /// Whether the session has processed every edit; with an agent, all edits are then certain to outlive the process.
-    var isAccepted: Bool { unsaved.isAccepted }
-
-    /// The number of edits that the session has yet to process.
-    var unaccepted: Int { unsaved.unaccepted }
-
-    /// Records that the process, which is ending, no longer waits for its edits to be handed over.
-    ///
-    /// - Returns: The number of edits that the session has yet to process.
-    mutating func abandonEdits() -> Int {
-        lastAbandoned = unsaved.last
-        return unsaved.unaccepted
-    }
 }

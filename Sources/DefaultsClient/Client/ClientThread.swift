@@ -129,7 +129,7 @@ final class ClientThread {
             // There may be more names to remove.
             client.requests.wake()
         }
-        if barriers.isHandingOver, link.agent == nil || client.state.withLock({ $0.isAccepted }) {
+        if barriers.isHandingOver, link.agent == nil || client.state.withLock({ $0.awaitedEdits == 0 }) {
             barriers.finishHandingOver()
         }
     }

@@ -41,6 +41,11 @@ struct UnsavedEdits: Sendable {
     /// Whether the session has processed every edit.
     var isAccepted: Bool { unaccepted == 0 }
 
+    /// Returns the number of edits up to one that the session has yet to process.
+    func unaccepted(upTo number: UInt64) -> Int {
+        unaccepted == 0 ? 0 : edits[..<index(after: number)].count { !$0.isAccepted && !$0.isVoid }
+    }
+
     /// Adds an edit.
     ///
     /// - Returns: The edit's number, which is the previous edit's if the two were joined.

@@ -43,8 +43,7 @@ package struct AgentTimeouts: Sendable {
     /// The time without progress after which an exiting process abandons its edits: longer than the wait for the
     /// directory's lock.
     static let handOver = 12_000
-    /// The part of a time, as its divisor, that a thread may spend on the processor and still count as waiting for a
-    /// lock or a disk.
+    /// The divisor of a time: a thread that used less of it than this part counts as waiting for a lock or a disk.
     static let idleShare = 30
     /// The silence after which an agent is asked whether it is still there, while changes are observed.
     package static let keepAlive: Int64 = 30_000
