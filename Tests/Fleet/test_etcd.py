@@ -106,19 +106,24 @@ class RolloutTests(EtcdCase):
         number = self.cluster.push("--to", "web", DOMAIN, "k", "v")
         self.cluster.rollout(number, "--wait", "30")
         path = receiver.managed / f"{DOMAIN}.plist"
-        path.write_bytes(plistlib.dumps({"k": "own"}))
+        def replace(contents):
+            (receiver.home / "new").write_bytes(contents)
+            os.replace(receiver.home / "new", path)
+        replace(plistlib.dumps({"k": "own"}))
         await_true(lambda: self.states(number) == {"changed": 1}, "the report")
-        path.write_bytes(plistlib.dumps({"k": "v"}))
+        replace(b"damage")
+        await_true(lambda: self.states(number) == {"failed": 1}, "the report")
+        replace(plistlib.dumps({"k": "v"}))
         await_true(lambda: self.states(number) == {"has": 1}, "the report")
 
     def test_mistakes_of_operators_change_nothing(self):
         receiver = self.add("w")
         self.await_reports(1)
         for status, text, words in [
-                (1, "No machine of the group wbe", ["--to", "wbe", DOMAIN, "k", "v"]),
-                (64, "only 1 machine", ["--to", "web", "--canary", "2", DOMAIN, "k", "v"]),
+                (1, "No machine in the group wbe", ["--to", "wbe", DOMAIN, "k", "v"]),
+                (64, "Only 1 machine", ["--to", "web", "--canary", "2", DOMAIN, "k", "v"]),
                 (64, "up to 100%", ["--to", "web", "--canary", "150%", DOMAIN, "k", "v"]),
-                (64, "from 1", ["--to", "web", "--canary", "0", DOMAIN, "k", "v"]),
+                (64, "1 or more", ["--to", "web", "--canary", "0", DOMAIN, "k", "v"]),
                 (64, "isn't a list of groups", ["--to", "web,", DOMAIN, "k", "v"])]:
             done = command("push", *words, environment=self.cluster.operator, check=False)
             self.assertEqual((done.returncode, text in done.stderr), (status, True), done.stderr)
@@ -126,7 +131,7 @@ class RolloutTests(EtcdCase):
         ahead = command("push", "--to", "db", "--ahead", "--json", DOMAIN, "k", "v", environment=self.cluster.operator)
         self.assertEqual((json.loads(ahead.stdout)["number"], json.loads(ahead.stdout)["machines"]), (1, []))
         # A later rollout's values aren't the former ones.
-        first = self.cluster.push("--to", "web", DOMAIN, "k", "1")
+        first = self.cluster.push("--to", "web", "--canary", "all", DOMAIN, "k", "1")
         self.cluster.rollout(self.cluster.push("--to", "web", DOMAIN, "k", "2"), "--wait", "30")
         self.cluster.rollout(first, "--undo", "--wait", "30")
         self.assertEqual(self.states(first), {"replaced": 1})

@@ -116,15 +116,15 @@ struct RolloutTests {
         _ = try push(["k": 1, "l": 1], to: ["all"])
         run()
         receivers[0].files[.managed]?["d0"]?["own"] = 5
-        #expect(receivers[0].receiver?.isReportOutdated() == false)
+        #expect(receivers[0].receiver?.checkFiles() == false)
         receivers[0].files[.managed]?["d0"]?["k"] = 9
-        #expect(receivers[0].receiver?.isReportOutdated() == true)
+        #expect(receivers[0].receiver?.checkFiles() == true)
         _ = try push(["l": 2], to: ["all"])
         run()
         #expect(receivers[0].files[.managed]?["d0"] == ["k": 9, "l": 2, "own": 5])
         let report = try desk.receivers().first { $0.machine == receivers[0].machine }
         #expect(report?.changed == [Self.key("k")])
-        #expect(receivers[0].receiver?.isReportOutdated() == false)
+        #expect(receivers[0].receiver?.checkFiles() == false)
         // What is no longer pushed is removed, except for what somebody has set.
         _ = try push(["k": nil, "l": nil], to: ["all"])
         run()

@@ -70,7 +70,7 @@ extension Connector {
         if let changes = record.changeSet?.changes {
             if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: time(of: record), cursor) }
             if domain == TravelRules.list.description {
-                try readList(after: changes, isOwn: isOwn, at: time(of: record))
+                try readList(after: changes, isOwn: isOwn) { _ in time(of: record) }
             }
         }
         // Some keys have changed that the record doesn't name.
@@ -180,9 +180,11 @@ extension Connector {
     /// - Parameters:
     ///   - changes: The changes of the list.
     ///   - isOwn: Whether the connector itself has made them.
-    ///   - milliseconds: Their time, which may be long ago.
+    ///   - time: The time of their effect on a domain, in milliseconds, which may be long ago.
     /// - Throws: If the agent can't be used.
-    func readList(after changes: [KeyChange], isOwn: Bool, at milliseconds: UInt64) throws(DefaultsError) {
+    func readList(
+        after changes: [KeyChange], isOwn: Bool, at time: (DomainName) -> UInt64
+    ) throws(DefaultsError) {
         let former = rules
         // A file that was damaged may have what it had before.
         let changes = changes.filter { state.list[$0.key] != $0.new }
@@ -193,7 +195,8 @@ extension Connector {
         let patterns = changes.map { GlobPattern($0.key) }
         for domain in try domains() where patterns.contains(where: { $0.matches(domain) }) {
             // Values from before lose to every edit.
-            try compare(domain, as: isOwn ? .release : .addition, at: isOwn ? 0 : milliseconds, where: wasHeld)
+            let milliseconds = isOwn ? 0 : time(try DomainName(domain))
+            try compare(domain, as: isOwn ? .release : .addition, at: milliseconds, where: wasHeld)
         }
         // Somebody may have named a busy key.
         try sendDelayed { rules.reason(against: $0, changes: state.counts[$0]) == nil }

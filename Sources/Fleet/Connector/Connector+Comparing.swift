@@ -23,7 +23,8 @@ extension Connector {
             let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             try readList(
                 after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false,
-                at: time)
+                // Changes since then were passed over, since their domain wasn't in the list yet.
+                at: { [agent] in max(time, agent.fileTime(of: $0)?.milliseconds ?? time) })
         }
         for (domain, time) in unknown.sorted(by: { $0.key < $1.key }) where rules.includes(domain) {
             try compare(domain, as: .edits, at: time)

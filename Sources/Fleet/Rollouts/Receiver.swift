@@ -6,7 +6,7 @@ package protocol ReceiverFiles: AnyObject {
     /// Returns the values of a domain's file.
     func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues
 
-    /// Returns a text that is another one whenever the file may have other values than before.
+    /// Returns a text that changes whenever the file's values may have changed.
     func version(of domain: DomainName, in layer: PushedLayer) -> String
 
     /// Sets and removes keys of a domain's file, and returns when that is durable.
@@ -33,14 +33,16 @@ package final class Receiver {
 
     package private(set) var state: ReceiverState
     /// The keys that can't be set, with the reasons.
-    package private(set) var problems: [PushedKey: DefaultsError] = [:]
+    private var refused: [PushedKey: DefaultsError] = [:]
+    /// The keys that can't be set, or whose files can't be read, with the reasons.
+    package var problems: [PushedKey: DefaultsError] { refused.merging(reported.unreadable) { $1 } }
     /// The number of registers that can't be read: a later version has written them, or nobody with the key.
     package private(set) var unreadable = 0
     /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
-    /// The keys that the last report named as changed on the machine.
-    private var reported: [PushedKey] = []
-    /// The versions of the files when these were last looked at for such keys.
+    /// The keys that the last report named as changed, and those whose files couldn't be read.
+    private var reported = LocalChanges()
+    /// The version of each file when it was last checked.
     private var versions: [Domain: String] = [:]
 
     package init(
@@ -159,7 +161,7 @@ package final class Receiver {
     package func apply() throws {
         let former = state
         let wanted = wanted()
-        problems = [:]
+        refused = [:]
         let keys = Set(wanted.keys).union(state.applied.keys).union(state.pending.keys)
         // What the files are about to have, or to lose, the machine must know as its own, and not as set.
         for key in keys where state.applied[key] != wanted[key].map({ Applied($0) }) {
@@ -175,7 +177,7 @@ package final class Receiver {
                 let name = try DomainName(domain)
                 try apply(keys.sorted(), of: name, in: layer, wanted)
             } catch {
-                for key in keys where state.pending[key] != nil { problems[key] = error }
+                for key in keys where state.pending[key] != nil { refused[key] = error }
             }
         }
         // What is in the files is counted as such only now.
@@ -213,7 +215,7 @@ package final class Receiver {
             }
         }
         if !edit.isEmpty { try set(edit, of: domain, in: layer, keys) }
-        for key in keys where problems[key] == nil {
+        for key in keys where refused[key] == nil {
             state.applied[key] = wanted[key].map { Applied($0) }
             state.pending[key] = nil
         }
@@ -229,7 +231,7 @@ package final class Receiver {
                 guard let value = edit[key.key] else { continue }
                 do throws(DefaultsError) { try files.set([key.key: value], of: domain, in: layer) } catch {
                     guard error.code == .invalidValue else { throw error }
-                    problems[key] = error
+                    refused[key] = error
                 }
             }
         }
@@ -237,22 +239,27 @@ package final class Receiver {
 
     // MARK: Reporting
 
-    /// Returns whether the last report, where it names keys that somebody on the machine has changed, is outdated.
+    /// The keys that somebody on the machine has changed since they were set, and those whose files can't be read.
+    private struct LocalChanges: Hashable {
+        var changed: [PushedKey] = []
+        var unreadable: [PushedKey: DefaultsError] = [:]
+    }
+
+    /// Checks the files that have changed since the last check or report.
     ///
-    /// Reads only files that have changed since the last call or report.
-    package func isReportOutdated() -> Bool {
+    /// - Returns: Whether the last report is outdated.
+    package func checkFiles() -> Bool {
         let domains = Set(state.applied.keys.map { Domain($0.layer, $0.domain) })
         if domains.allSatisfy({ versions[$0] == version(of: $0) }) { return false }
-        return changedKeys() != reported
+        return localChanges() != reported
     }
 
     private func version(of domain: Domain) -> String? {
         (try? DomainName(domain.domain)).map { files.version(of: $0, in: domain.layer) }
     }
 
-    /// Returns the keys that somebody on the machine has changed since they were set, in order.
-    private func changedKeys() -> [PushedKey] {
-        var changed: [PushedKey] = []
+    private func localChanges() -> LocalChanges {
+        var changes = LocalChanges()
         versions = [:]
         for (domain, keys) in Dictionary(grouping: state.applied, by: { Domain($0.key.layer, $0.key.domain) }) {
             guard let name = try? DomainName(domain.domain) else { continue }
@@ -260,29 +267,32 @@ package final class Receiver {
             versions[domain] = version(of: domain)
             do throws(DefaultsError) {
                 let values = try files.values(of: name, in: domain.layer)
-                changed += keys.filter { values[$0.key.key].map { Applied.hash($0) } != $0.value.hash }.map(\.key)
+                for (key, applied) in keys where values[key.key].map({ Applied.hash($0) }) != applied.hash {
+                    changes.changed.append(key)
+                }
             } catch {
-                for key in keys { problems[key.key] = error }
+                for (key, _) in keys { changes.unreadable[key] = error }
             }
         }
-        return changed.sorted()
+        changes.changed.sort()
+        return changes
     }
 
     /// Writes this machine's report.
     package func report(named name: String, version: String, at milliseconds: UInt64) throws {
-        let changed = changedKeys()
-        let refused = problems.sorted { $0.key < $1.key }.map {
+        let changes = localChanges()
+        let problems = refused.merging(changes.unreadable) { $1 }.sorted { $0.key < $1.key }.map {
             ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
         }
         let counts = Dictionary(state.applied.values.map { ($0.rollout, 1) }, uniquingKeysWith: +)
         let report = ReceiverReport(
             machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
-            milliseconds: milliseconds, version: version, problems: Array(refused.prefix(Self.maximumKeys)),
-            unreadable: unreadable, changed: Array(changed.prefix(Self.maximumKeys)), counts: counts)
+            milliseconds: milliseconds, version: version, problems: Array(problems.prefix(Self.maximumKeys)),
+            unreadable: unreadable, changed: Array(changes.changed.prefix(Self.maximumKeys)), counts: counts)
         let register = RegisterName.receiver(state.machine, seal)
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
-        reported = changed
+        reported = changes
     }
 
     private static let maximumKeys = 200

@@ -73,12 +73,11 @@ struct AuthorityDirectory {
                 isNew = true
             }
         }
-        // For `etcdctl`, such as for backups. Whoever has the directory can sign another one at any time.
-        if try renew || read("root.pem") == nil {
+        // For `etcdctl`, as for backups. It gives nothing away: whoever has the directory can sign certificates anyway.
+        if try renew || read("root.pem") == nil || read("root-key.pem") == nil {
             let signed = try clients.signClient("root", days: days)
             try write("root-key.pem", signed.key)
             try write("root.pem", signed.certificate)
-            isNew = true
         }
         for (file, role) in [
             ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),

@@ -14,8 +14,8 @@ struct Initialize: ParsableCommand {
             In DIRECTORY, makes an authority for certificates, a subdirectory for each member of etcd with its \
             certificate and its configuration, and three credentials files: receivers.fleet for a service's \
             machines, operator.fleet for those who push to them, and peers.fleet for machines that keep a person's \
-            preferences the same. Copy each member's directory to its host, to the path that --place names, and start \
-            `etcd --config-file etcd.yml` there.
+            preferences the same; and root.pem with its key, for `etcdctl`. Copy each member's directory to its host, \
+            to the path that --place names, and start `etcd --config-file etcd.yml` there.
 
             Run the same command again when the members are running: it makes etcd's users and roles, and turns \
             access control on. With --renew, it signs new certificates and writes new credentials, for the same fleet.

@@ -43,7 +43,7 @@ struct Push: ParsableCommand {
     @Option(help: "The layer: managed (values are forced) or system (users may replace them).")
     var layer = PushedLayer.managed
     @Flag(help: "Remove the keys.") var delete = false
-    @Flag(help: "Push to a group even if only machines of other groups have reported.") var ahead = false
+    @Flag(help: "Push to a group in which no machine has reported yet.") var ahead = false
     @Flag(help: "Show what would change, and change nothing.") var dryRun = false
     @Flag(help: "Print JSON.") var json = false
     @Argument(help: "The domain.") var domain: String
@@ -56,13 +56,9 @@ struct Push: ParsableCommand {
         let all = try desk.receivers(in: groups, mayBeUnknown: ahead)
         // A machine that is gone can't show whether a value is good.
         let machines = all.filter { !OperatorDesk.isSilent($0) }
-        let count = try canary?.count(of: machines.count) ?? machines.count
-        if canary != nil, count == 0 {
-            throw Failure("No machine of \(groups.joined(separator: ", ")) has reported in the last hour.", .notFound)
-        }
-        let isForAll = canary == nil
+        let count = try canary.flatMap { try $0.count(of: machines.count, in: groups) }
         func share(_ rollout: Int64) -> Share {
-            isForAll ? .all : Share(of: count, among: machines.map(\.machine), in: rollout)
+            count.map { Share(of: $0, among: machines.map(\.machine), in: rollout) } ?? .all
         }
         let now = Timestamp.now().milliseconds
         let rollout = try desk.run {
@@ -74,7 +70,7 @@ struct Push: ParsableCommand {
         if json { return print(JSONText.of(RolloutText.propertyList(rollout, for: included))) }
         for change in rollout.changes { print(RolloutText.line(change)) }
         if all.count > machines.count {
-            print("\((all.count - machines.count).counting("machine")) haven't reported for an hour, and don't count.")
+            print("Silent for an hour, and not counted: \((all.count - machines.count).counting("machine")).")
         }
         if dryRun {
             print("This would be for \(included.count) of \(machines.count.counting("machine")) now.")
@@ -112,30 +108,39 @@ extension PushedLayer: ExpressibleByArgument {}
 
 /// A number of machines: a percentage, or a count.
 enum MachineShare {
+    case all
     case percent(Double)
     case count(Int)
 
     init(reading text: String) throws {
         if text == "all" {
-            self = .percent(100)
+            self = .all
         } else if text.hasSuffix("%"), let percent = Double(text.dropLast()), percent > 0, percent <= 100 {
-            self = .percent(percent)
+            self = percent == 100 ? .all : .percent(percent)
         } else if let count = Int(text), count > 0 {
             self = .count(count)
         } else {
-            throw ValidationError("Use a percentage up to 100%, such as 5%; a number of machines from 1; or all.")
+            throw ValidationError("Use a percentage (up to 100%), a number of machines (1 or more), or all.")
         }
     }
 
-    /// Returns how many machines it is of some: at least one, unless there are none.
-    func count(of machines: Int) throws -> Int {
+    /// Returns how many machines it is of those of some groups that have reported in the last hour, at least one;
+    /// `nil` for all, also those that come later.
+    func count(of machines: Int, in groups: [String]) throws(Failure) -> Int? {
+        if case .all = self { return nil }
+        guard machines > 0 else {
+            throw Failure("No machine of \(groups.joined(separator: ", ")) has reported in the last hour.", .notFound)
+        }
         switch self {
+        case .all: return nil
         case .percent(let percent): return min(machines, Int((Double(machines) * percent / 100).rounded(.up)))
         case .count(let count):
-            guard count <= machines || machines == 0 else {
-                throw Failure("The groups have only \(machines.counting("machine")). Use all for all of them.", .usage)
+            guard count <= machines else {
+                throw Failure(
+                    "Only \(machines.counting("machine")) of \(groups.joined(separator: ", ")) reported in the last "
+                        + "hour. Use a smaller number, or all.", .usage)
             }
-            return min(machines, count)
+            return count
         }
     }
 }
@@ -208,18 +213,22 @@ struct OperatorDesk {
     ///
     /// - Parameters:
     ///   - groups: The names of the groups.
-    ///   - mayBeUnknown: Whether there may be groups without any machine, which otherwise count as misspelled if there
-    ///     are machines.
+    ///   - mayBeUnknown: Whether a group may have no machines yet; otherwise, such a group is refused, unless something
+    ///     has been pushed to it or no machine has reported at all.
     /// - Returns: The machines' reports.
     /// - Throws: `Failure`, of which `notFound` is for a group without any machine.
     func receivers(in groups: [String], mayBeUnknown: Bool = true) throws -> [ReceiverReport] {
         let all = try run { try $0.receivers() }
-        let known = Set(all.flatMap(\.groups)).union([PushedEntry.everyone])
-        if !mayBeUnknown, !all.isEmpty, let unknown = groups.first(where: { !known.contains($0) }) {
-            throw Failure(
-                "No machine of the group \(unknown) has reported; the groups that have machines: "
-                    + "\(known.sorted().joined(separator: ", ")). To push before its first machine does, add --ahead.",
-                .notFound)
+        if !mayBeUnknown, !all.isEmpty {
+            let known = Set(all.flatMap(\.groups) + [PushedEntry.everyone])
+            let unknown = groups.filter { !known.contains($0) }
+            let pushed = unknown.isEmpty ? [] : Set(try run { try $0.entries() }.values.map(\.entry.group))
+            if let group = unknown.first(where: { !pushed.contains($0) }) {
+                throw Failure(
+                    "No machine in the group \(group) has reported. Groups with machines: "
+                        + "\(known.sorted().map(\.printable).joined(separator: ", ")). To push before its first "
+                        + "machine reports, add --ahead.", .notFound)
+            }
         }
         return all.filter { report in
             groups.contains(PushedEntry.everyone) || report.groups.contains(where: groups.contains)

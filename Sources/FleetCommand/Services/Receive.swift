@@ -48,8 +48,10 @@ struct Receive: ParsableCommand {
     private static let interval: Int64 = 600_000
     /// The time after which a difference is looked at again, and after which what couldn't be set is tried again.
     private static let retryInterval: Int64 = 30_000
-    /// The time between looks at whether somebody has changed the files, in milliseconds.
-    private static let lookInterval: Int64 = 5_000
+    /// The interval at which files are checked for local changes, in milliseconds.
+    private static let checkInterval: Int64 = 5_000
+    /// The shortest time between a report and one of local changes, in milliseconds.
+    private static let pause: Int64 = 10_000
 
     private func follow(_ place: ReceiverPlace, _ groups: [String]) throws {
         let files = try LayerFiles(Environment.current)
@@ -71,10 +73,11 @@ struct Receive: ParsableCommand {
                 var nextExamination = MonotonicTime.now() + 2_000
                 var nextRetry: MonotonicTime?
                 var nextReport = MonotonicTime.now()
-                var nextLook = MonotonicTime.now() + Self.lookInterval
+                var nextCheck = MonotonicTime.now() + Self.checkInterval
+                var lastReport = MonotonicTime(milliseconds: 0)
                 while true {
                     reporter.update(receiver)
-                    let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture, nextLook)
+                    let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture, nextCheck)
                     let outcome = try receiver.follow(within: next.millisecondsLeft)
                     if outcome == .gap { reporter.reportGap() }
                     if outcome != .nothing {
@@ -93,14 +96,15 @@ struct Receive: ParsableCommand {
                         nextRetry = nil
                         nextReport = .now()
                     }
-                    if nextLook <= .now() {
-                        if receiver.isReportOutdated() { nextReport = .now() }
-                        nextLook = .now() + Self.lookInterval
+                    if nextCheck <= .now() {
+                        if receiver.checkFiles() { nextReport = min(nextReport, max(.now(), lastReport + Self.pause)) }
+                        nextCheck = .now() + Self.checkInterval
                     }
                     nextRetry = receiver.problems.isEmpty ? nil : nextRetry ?? .now() + Self.retryInterval
                     if nextReport <= .now() {
                         try receiver.report(named: name, version: Version.current, at: Timestamp.now().milliseconds)
-                        nextReport = .now() + Self.interval
+                        lastReport = .now()
+                        nextReport = lastReport + Self.interval
                     }
                 }
             } catch let failure as RegisterFailure {
@@ -242,7 +246,10 @@ private final class LayerFiles: ReceiverFiles {
 
     func version(of domain: DomainName, in layer: PushedLayer) -> String {
         let directory = PreferencesDirectory(path: directories[layer] ?? "")
-        guard let status = try? FileStatus(at: directory.path(of: Domain(domain))) else { return "" }
+        let status: FileStatus
+        do throws(SystemCall.Failure) { status = try FileStatus(at: directory.path(of: Domain(domain))) } catch {
+            return "\(error.number)"
+        }
         return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim) \(status.st_ctim)"
     }
 

@@ -24,9 +24,9 @@ struct RolloutVerb: ParsableCommand {
             counts as silent for ninety days. A machine that still runs reports again within ten minutes.
 
             --json prints an object, or in a list, one on each line: "number", "time" (in seconds since 1970), \
-            "author", "undone", "changes" and "machines", each with "machine", "name", "groups", "included" (whether \
-            the rollout is for it), "state" ("has", "former", "replaced", "waiting", "changed", "failed" or \
-            "silent"), "seen" and "problems".
+            "author", "undone" and "changes"; for a single rollout, also "machines", each with "machine", "name", \
+            "groups", "version", "seen", "problems", "changed", "included" (whether the rollout is for it) and \
+            "state" ("has", "former", "replaced", "waiting", "changed", "failed" or "silent").
 
             EXAMPLES
               defaults fleet rollout
@@ -51,7 +51,7 @@ struct RolloutVerb: ParsableCommand {
     func validate() throws {
         if share != nil, undo { throw ValidationError("Use only one of --share and --undo.") }
         if number == nil, share != nil || undo || wait != nil { throw ValidationError("Name the rollout's number.") }
-        if forget != nil, number != nil || machines { throw ValidationError("Use --forget alone.") }
+        if forget != nil, number != nil || machines || json { throw ValidationError("Use --forget alone.") }
         if let wait, !(1...86_400).contains(wait) { throw ValidationError("Use 1 to 86400 seconds.") }
     }
 
@@ -65,10 +65,10 @@ struct RolloutVerb: ParsableCommand {
             report(replaced)
         } else if let share {
             let rollout = try rollout(number, desk)
-            let receivers = try desk.receivers(in: rollout.groups)
-            let count = try share.count(of: receivers.count)
-            let isAll = if case .percent(100) = share { true } else { false }
-            let new = isAll ? Share.all : Share(of: count, among: receivers.map(\.machine), in: number)
+            // Those that have it stay among more.
+            let machines = try desk.receivers(in: rollout.groups).filter { !OperatorDesk.isSilent($0) }.map(\.machine)
+            let count = try share.count(of: machines.count, in: rollout.groups)
+            let new = count.map { Share(of: $0, among: machines, in: number) } ?? .all
             report(try desk.run { try $0.set(new, of: number) }.replaced)
         }
         let end = MonotonicTime.now() + Int64(wait ?? 0) * 1_000
@@ -181,6 +181,9 @@ struct RolloutState {
                 // The mark of a removal is itself removed after some time.
                 change.value != nil && (standing[Change(change.group, change.key)] ?? 0) < rollout.number
             }
+        func isReplaced(_ change: Rollout.Change) -> Bool {
+            standing[Change(change.group, change.key)] ?? 0 > rollout.number
+        }
         let keys = Set(rollout.changes.map(\.key))
         machines = try desk.receivers(in: rollout.groups).map { report in
             let isIncluded = !rollout.isUndone && rollout.share.includes(report.machine, in: rollout.number)
@@ -202,9 +205,9 @@ struct RolloutState {
                 } else if report.changed.contains(where: keys.contains) {
                     .changed
                 } else if !isIncluded {
-                    rollout.changes.allSatisfy { wanted[$0.key]?.rollout ?? 0 > rollout.number } ? .replaced : .former
+                    rollout.changes.allSatisfy(isReplaced) ? .replaced : .former
                 } else {
-                    expected > 0 || rollout.changes.contains { $0.value == nil } ? .has : .replaced
+                    expected > 0 || rollout.changes.contains { $0.value == nil && !isReplaced($0) } ? .has : .replaced
                 }
             return (report, isIncluded, state)
         }
