@@ -214,6 +214,94 @@ class FaultTests(EtcdCase):
             self.assert_values(receivers, "k", number)
             self.cluster.resume(leader)
 
+    def test_apps_see_whole_pushes_in_order_while_leaders_and_machines_end(self):
+        receivers = self.add_many(3)
+        seen = {receiver: [] for receiver in receivers}
+        ended = threading.Event()
+
+        def look(receiver):
+            path = receiver.managed / f"{DOMAIN}.plist"
+            while not ended.wait(0.002):
+                if path.exists():
+                    values = sorted(set(plistlib.loads(path.read_bytes()).values()))
+                    if seen[receiver][-1:] != [values]:
+                        seen[receiver].append(values)
+
+        threads = [threading.Thread(target=look, args=[receiver]) for receiver in receivers]
+        for thread in threads:
+            thread.start()
+        self.addCleanup(ended.set)
+        chance = random.Random(1)
+        rounds = 100 if LONG else 20
+        for number in range(rounds):
+            keys = " ".join(f"key{index} = <*I{number}>;" for index in range(100))
+            push = lambda: self.cluster.push("--to", "web", DOMAIN, "{" + keys + "}", check=False)
+            if number % 10 == 4:
+                # In the middle of a push, whose outcome nobody may know then.
+                leader = await_true(self.cluster.leader, "a leader")
+                timer = threading.Timer(chance.random() * 0.06, self.cluster.stop, [leader])
+                timer.start()
+                outcome = push()
+                timer.join()
+                if not isinstance(outcome, int):
+                    self.assertIn(outcome.returncode, (69, 75), outcome.stderr)
+                    await_true(lambda: isinstance(push(), int), "a push")
+                self.cluster.start(leader)
+            else:
+                await_true(lambda: isinstance(push(), int), "a push")
+            if number % 10 == 7:
+                receivers[0].stop(signal.SIGKILL)
+                receivers[0].start()
+        await_true(lambda: all(seen[receiver][-1:] == [[rounds - 1]] for receiver in receivers), "the last push")
+        ended.set()
+        for thread in threads:
+            thread.join()
+        for receiver in receivers:
+            # Each push at once, none after a later one, and the last one at the end.
+            self.assertEqual([values for values in seen[receiver] if len(values) != 1], [])
+            numbers = [values[0] for values in seen[receiver]]
+            self.assertEqual(numbers, sorted(set(numbers)))
+
+    def test_a_full_disk_of_a_member_or_of_a_machine_is_survived(self):
+        managed = self.place / "w/managed"
+        data = self.place / "fleet/m3/data"
+        self.cluster.stop(3)
+        subprocess.run(["mv", data, f"{data}.old"], check=True)
+        for path, size in [(managed, "1m"), (data, "200m")]:
+            path.mkdir(parents=True)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=True)
+            self.addCleanup(subprocess.run, ["umount", "-l", path], check=True)
+        subprocess.run(["cp", "-a", f"{data}.old/member", data], check=True)
+        self.cluster.start(3)
+
+        def fill(path):
+            subprocess.run(["dd", "if=/dev/zero", f"of={path}/filler", "bs=4k"], capture_output=True)
+
+        receiver = self.add("w")
+        self.await_reports(1)
+        self.cluster.rollout(self.cluster.push("--to", "web", DOMAIN, "k", "1"), "--wait", "30")
+        fill(managed)
+        rollout = self.cluster.push("--to", "web", DOMAIN, "k", "2" * 5_000)
+        await_true(lambda: self.states(rollout) == {"failed": 1}, "the report")
+        machine, = self.cluster.rollout(rollout)["machines"]
+        self.assertIn("No space left", machine["problems"][0])
+        self.assertEqual(receiver.values(DOMAIN), {"k": "1"})
+        (managed / "filler").unlink()
+        self.cluster.rollout(rollout, "--wait", "60")
+        self.assertEqual(receiver.values(DOMAIN), {"k": "2" * 5_000})
+        fill(data)
+        number = 0
+        while self.cluster.members[3].poll() is None and number < 200:
+            number += 1
+            self.cluster.push("--to", "web", DOMAIN, "large", f"{number} " + "x" * 100_000)
+        self.assertIn("no space left", (self.place / "fleet/m3.log").read_text())
+        (data / "filler").unlink()
+        self.cluster.members.pop(3).wait()
+        self.cluster.start(3)
+        self.cluster.rollout(self.cluster.push("--to", "web", DOMAIN, "k", "3"), "--wait", "60")
+        self.assertEqual(receiver.values(DOMAIN)["k"], "3")
+        await_true(lambda: self.cluster.etcdctl("endpoint", "health", number=3, check=False).returncode == 0, "member 3")
+
     def test_a_lost_member_is_not_missed(self):
         receivers = self.add_many(3)
         self.cluster.stop(2)
