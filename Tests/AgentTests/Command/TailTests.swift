@@ -648,15 +648,13 @@ struct TailTests {
         try AgentProcess.withAgent { first in
             let tail = try first.start("tail", "--json")
             _ = try tail.objects(upTo: "bookmark")
-            first.kill()
             // Stands in for an agent that is being killed: resets some connections when it is greeted.
             let dying = try ForeignProcess(
                 python: """
                     import os, socket, sys
                     path = sys.argv[1]
-                    if os.path.exists(path): os.unlink(path)
                     listener = socket.socket(socket.AF_UNIX)
-                    listener.bind(path)
+                    listener.bind(path + '.new')
                     listener.listen(8)
                     print('listening', flush=True)
                     for number in range(6):
@@ -667,6 +665,9 @@ struct TailTests {
                     os.unlink(path)
                     """, [first.place.socket])
             #expect(dying.line() == "listening")
+            // It must be there before the tail starts an agent, which it does after half a second.
+            first.kill()
+            #expect(rename(first.place.socket + ".new", first.place.socket) == 0)
             let fresh = try first.start("tail", "--json")
             try dying.remainder()
             let second = try? AgentProcess(first.place)
