@@ -49,7 +49,8 @@ extension Client {
     ///
     /// Edits are certain to outlive it once the agent has accepted them or they are in their files. The wait goes on as
     /// long as they are being accepted, or the thread is working, which may take long on a busy machine. After twelve
-    /// seconds of neither, it ends, and the loss is reported. It isn't repeated for the same edits.
+    /// seconds of neither, it ends, and the loss is reported. It isn't repeated for the same edits, so only the thread
+    /// that ends the process may call this.
     ///
     /// - Parameters:
     ///   - milliseconds: The time without progress after which the wait ends.

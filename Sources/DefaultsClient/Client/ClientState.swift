@@ -308,5 +308,4 @@ struct ClientState {
 
     /// The user's domains that are in use.
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
-
 }

@@ -38,9 +38,6 @@ struct UnsavedEdits: Sendable {
     /// Returns whether there are edits of a domain.
     func has(_ domain: Domain) -> Bool { numbers[domain] != nil }
 
-    /// Whether the session has processed every edit.
-    var isAccepted: Bool { unaccepted == 0 }
-
     /// Returns the number of edits up to one that the session has yet to process.
     func unaccepted(upTo number: UInt64) -> Int {
         unaccepted == 0 ? 0 : edits[..<index(after: number)].count { !$0.isAccepted && !$0.isVoid }
