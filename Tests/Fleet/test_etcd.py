@@ -586,6 +586,24 @@ class WrongInputTests(unittest.TestCase):
             other = command("init", "etcd", f"{place}/fleet", "--members", "b=127.0.0.1:1", check=False)
             self.assertIn("other members", other.stderr)
 
+    def test_an_interrupted_renewal_leaves_no_key_beside_another_certificate(self):
+        with tempfile.TemporaryDirectory() as place:
+            words = ["init", "etcd", f"{place}/fleet", "--members", "a=127.0.0.1:1"]
+            command(*words)
+            # The first files are authority, key and certificate for clients, the same for members, then root's.
+            for number in (2, 3, 6, 8):
+                renames = "rename,renameat,renameat2"
+                interrupted = subprocess.run(
+                    ["strace", "-f", "-o", "/dev/null", "-e", f"trace={renames}",
+                     "-e", f"inject={renames}:signal=KILL:when={number}", PROGRAMS / "defaults", "fleet", *words, "--renew"])
+                self.assertNotEqual(interrupted.returncode, 0)
+                self.assertIn("Wrote", command(*words).stdout, f"interrupted at file {number}")
+                for name in ("a/member", "a/peer", "root"):
+                    keys = [subprocess.run(["openssl", *arguments], check=True, capture_output=True).stdout for arguments in (
+                        ["x509", "-noout", "-pubkey", "-in", f"{place}/fleet/{name}.pem"],
+                        ["pkey", "-pubout", "-in", f"{place}/fleet/{name}-key.pem"])]
+                    self.assertEqual(*keys, f"{name} after an interruption at file {number}")
+
 
 class ReadmeTests(unittest.TestCase):
     def test_the_recipe_makes_a_fleet_of_this_machine(self):

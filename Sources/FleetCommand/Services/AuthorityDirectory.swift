@@ -64,20 +64,15 @@ struct AuthorityDirectory {
                 isNew = true
             }
             for (name, authority) in [("member", clients), ("peer", peers)] {
-                // The certificate comes last, so that an interrupted run is repeated.
                 guard try renew || read("\(folder)/\(name).pem") == nil else { continue }
-                let signed = try authority.signMember(member.endpoint.host, days: days)
                 try write("\(folder)/\(name)-authority.pem", authority.files.certificate)
-                try write("\(folder)/\(name)-key.pem", signed.key)
-                try write("\(folder)/\(name).pem", signed.certificate)
+                try write("\(folder)/\(name)", authority.signMember(member.endpoint.host, days: days))
                 isNew = true
             }
         }
         // For `etcdctl`, as for backups. It gives nothing away: whoever has the directory can sign certificates anyway.
         if try renew || read("root.pem") == nil || read("root-key.pem") == nil {
-            let signed = try clients.signClient("root", days: days)
-            try write("root-key.pem", signed.key)
-            try write("root.pem", signed.certificate)
+            try write("root", clients.signClient("root", days: days))
         }
         for (file, role) in [
             ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),
@@ -101,9 +96,7 @@ struct AuthorityDirectory {
             throw Failure("\(path)/\(name)-key.pem is missing. Put it back, and run this again.", .noInput)
         }
         let authority = try engine.authority(nil)
-        let files = try authority.files
-        try write("\(name)-key.pem", files.key)
-        try write("\(name).pem", files.certificate)
+        try write(name, authority.files)
         isNew = true
         return authority
     }
@@ -145,6 +138,18 @@ struct AuthorityDirectory {
             if error.number == ENOENT { return nil }
             throw Failure("\(path)/\(name) can't be read: \(SystemCall.message(error.number)).", .noInput)
         }
+    }
+
+    /// Writes a certificate and its key.
+    ///
+    /// There is no certificate until the key is there, so that after an interruption, the next run finds none and writes
+    /// both.
+    private func write(_ name: String, _ files: SignedCertificate) throws {
+        if unlink("\(path)/\(name).pem") != 0, errno != ENOENT {
+            throw Failure("\(path)/\(name).pem can't be replaced: \(SystemCall.message(errno)).", .cantCreate)
+        }
+        try write("\(name)-key.pem", files.key)
+        try write("\(name).pem", files.certificate)
     }
 
     private func write(_ name: String, _ bytes: [UInt8]) throws {
