@@ -116,6 +116,39 @@ struct FleetTests {
         #expect(other.values["d2"] == ["k": 2])
     }
 
+    @Test("Values of a domain count from its addition, also if the agent has lost its log", arguments: [false, true])
+    func additionInGap(hasGap: Bool) {
+        let (world, one, other) = Self.pair()
+        one.connector = nil
+        one.change(["k": 1], of: "d2")
+        world.wait(days: 1)
+        other.change(["d2": true], of: TravelRules.list)
+        other.change(["k": 2], of: "d2")
+        world.runOne(other)
+        world.wait(days: 1)
+        one.change(["d2": true], of: TravelRules.list)
+        if hasGap { one.loseLog(and: nil) }
+        #expect(world.heal())
+        #expect(one.values["d2"] == ["k": 1])
+        #expect(other.values["d2"] == ["k": 1])
+    }
+
+    @Test("A list of what travels that was received makes no edits of the values here, also if the log is lost")
+    func receptionInGap() {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        one.change(["k": 1], of: "d2")
+        world.wait(days: 1)
+        other.change(["d2": true], of: TravelRules.list)
+        other.change(["k": 2], of: "d2")
+        world.runOne(other)
+        world.wait(days: 1)
+        world.runOne(one)
+        one.loseLog(and: nil)
+        #expect(world.heal())
+        #expect(one.values["d2"] == ["k": 2])
+        #expect(other.values["d2"] == ["k": 2])
+    }
+
     // MARK: Single cases with registers
 
     private static let register = EditRegister.name(of: FleetKey("d0", "k0"), with: PlainSeal())
@@ -195,6 +228,21 @@ struct FleetTests {
         // A day later, its last value is sent.
         #expect(world.heal())
         #expect(other.values["d0"]?["k0"] == 39)
+    }
+
+    @Test("A key that changed a little each day isn't busy when all days are passed on together")
+    func severalDays() {
+        let (world, one, other) = Self.pair(usingRegisters: true)
+        one.connector = nil
+        for day in 0..<3 {
+            world.wait(days: 1)
+            for number in 0..<15 { one.change(["k0": .integer(Int64(10 + 15 * day + number))], of: "d0") }
+        }
+        world.runOne(one)
+        one.change(["k0": 60], of: "d0")
+        world.runOne(one)
+        world.runOne(other)
+        #expect(other.values["d0"]?["k0"] == 60)
     }
 }
 

@@ -179,17 +179,17 @@ final class World {
     }
 
     /// Lets one connector do what it can.
-    func runOne(_ machine: SimulatedMachine) { run(machine) }
+    func runOne(_ machine: SimulatedMachine) { run(machine, mustReceive: true) }
 
     func wait(days: UInt64) { milliseconds += days * 86_400_000 }
 
     /// Starts the connector if it doesn't run, and lets it do a step.
-    private func run(_ machine: SimulatedMachine) {
+    private func run(_ machine: SimulatedMachine, mustReceive: Bool = false) {
         do {
             guard machine.hasJoined else { return try join(machine) }
             if machine.connector == nil { machine.connector = try start(machine) }
             guard let connector = machine.connector else { return }
-            while try connector.step(receiving: isHealing || chance(70)), machine.connector != nil {}
+            while try connector.step(receiving: mustReceive || isHealing || chance(70)), machine.connector != nil {}
             unnamed[machine.id] = nil
         } catch is Crash {
             machine.connector = nil

@@ -66,6 +66,7 @@ extension Connector {
         guard record.domain.user == .current, record.domain.host == .any else { return }
         let domain = record.domain.name.description
         guard rules.includes(domain) else { return }
+        if state.counts.begin(record.time.milliseconds) { isChanged = true }
         let isOwn = record.changeSet?.origin?.purpose?.texts.name == Self.purpose
         if let changes = record.changeSet?.changes {
             if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: time(of: record), cursor) }
@@ -147,12 +148,10 @@ extension Connector {
         return min(record.time, agent.fileTime(of: record.domain.name) ?? record.time).milliseconds
     }
 
-    /// Sends the last edits of keys that changed too often on a day, when it has ended.
+    /// Sends the last edits of keys that changed too often on a day, when it has ended and all records are passed on.
     func sendDelayed() throws(DefaultsError) {
-        guard state.counts.begin(agent.now.milliseconds) else { return }
-        isChanged = true
-        try followAgent()
-        try sendDelayed { _ in true }
+        if state.counts.begin(agent.now.milliseconds) { isChanged = true }
+        try sendDelayed { state.delayed[$0].map(DailyCounts.day) != state.counts.day }
     }
 
     /// Sends the last edits of some keys that changed too often.

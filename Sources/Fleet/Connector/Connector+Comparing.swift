@@ -18,14 +18,7 @@ extension Connector {
     /// Finds the changes that records didn't name, once all records have been passed on: the values are those of now.
     func compareUnknown() throws(DefaultsError) {
         if hasGap { try compareAll() }
-        let list = TravelRules.list.description
-        if let time = unknown[list], let values = try listValues() {
-            let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
-            try readList(
-                after: changes.map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }, isOwn: false,
-                // Changes since then were passed over, since their domain wasn't in the list yet.
-                at: { [agent] in max(time, agent.fileTime(of: $0)?.milliseconds ?? time) })
-        }
+        if let time = unknown[TravelRules.list.description] { try compareList(at: time) }
         for (domain, time) in unknown.sorted(by: { $0.key < $1.key }) where rules.includes(domain) {
             try compare(domain, as: .edits, at: time)
         }
@@ -38,6 +31,24 @@ extension Connector {
         return snapshot.damage == nil ? snapshot.values : nil
     }
 
+    /// Finds what was added to the list of what travels, and removed from it, the last time at `time`.
+    private func compareList(at time: UInt64) throws(DefaultsError) {
+        guard let values = try listValues() else { return }
+        let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
+            .map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }
+        // The connector may have set them itself.
+        let isReceived = { [state, machine] (change: KeyChange) in
+            let key = FleetKey(TravelRules.list.description, change.key)
+            guard let newest = state.replica.newest[key], newest.machine != machine else { return false }
+            return state.replica.unconfirmed[key].map { $0.value == change.new } ?? !state.hasChanged(key, to: change.new)
+        }
+        try readList(after: changes.filter(isReceived), isOwn: true) { _ in time }
+        try readList(after: changes.filter { !isReceived($0) }, isOwn: false) { [agent] in
+            // Changes since then were passed over, since their domain wasn't in the list yet.
+            max(time, agent.fileTime(of: $0)?.milliseconds ?? time)
+        }
+    }
+
     /// Compares everything that travels with what the fleet has, after changes were missed.
     private func compareAll() throws(DefaultsError) {
         (hasGap, unknown) = (false, [:])
@@ -45,10 +56,7 @@ extension Connector {
         func isGone(_ domain: String) -> Bool {
             !here.contains(domain) && state.known.keys.contains { $0.domain == domain }
         }
-        if !isGone(TravelRules.list.description), let values = try listValues() {
-            state.list = values
-            rules = TravelRules(values)
-        }
+        if !isGone(TravelRules.list.description) { try compareList(at: lastEdit(of: TravelRules.list)) }
         for domain in here.union(state.replica.newest.keys.map(\.domain)).sorted() where rules.includes(domain) {
             guard !isGone(domain) else {
                 // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
@@ -58,9 +66,13 @@ extension Connector {
                 isChanged = true
                 continue
             }
-            let time = agent.fileTime(of: try DomainName(domain)).map { min($0, agent.now) } ?? agent.now
-            try compare(domain, as: .edits, at: time.milliseconds)
+            try compare(domain, as: .edits, at: lastEdit(of: try DomainName(domain)))
         }
+    }
+
+    /// The latest time at which somebody may have edited a domain, in milliseconds.
+    private func lastEdit(of domain: DomainName) -> UInt64 {
+        (agent.fileTime(of: domain).map { min($0, agent.now) } ?? agent.now).milliseconds
     }
 
     /// Finds what the fleet doesn't have of a domain.

@@ -86,8 +86,8 @@ package final class Connector {
         // While nothing can be sent, nothing more is taken from the agent's log, which keeps it.
         if !unsent.isEmpty { try save() }
         if receives { refusals = [] }
-        try sendDelayed()
         try followAgent()
+        try sendDelayed()
         if isNew, state.hasJoined {
             // Until the last connector ended, a manifest may have held values back that it no longer does.
             try sendBeginnings()

@@ -74,9 +74,12 @@ package struct DailyCounts: Sendable {
     private(set) var day: UInt64 = 0
     private(set) var counts: [FleetKey: Int] = [:]
 
-    /// Begins a new day if there is one; returns whether there is.
+    /// The number of the day of a time in milliseconds since 1970.
+    static func day(_ milliseconds: UInt64) -> UInt64 { milliseconds / 86_400_000 }
+
+    /// Begins the day of a time unless that is the day being counted; returns whether it does.
     mutating func begin(_ milliseconds: UInt64) -> Bool {
-        let today = milliseconds / 86_400_000
+        let today = Self.day(milliseconds)
         if today == day { return false }
         (day, counts) = (today, [:])
         return true
