@@ -595,13 +595,15 @@ class WrongInputTests(unittest.TestCase):
                 renames = "rename,renameat,renameat2"
                 interrupted = subprocess.run(
                     ["strace", "-f", "-o", "/dev/null", "-e", f"trace={renames}",
-                     "-e", f"inject={renames}:signal=KILL:when={number}", PROGRAMS / "defaults", "fleet", *words, "--renew"])
+                     "-e", f"inject={renames}:signal=KILL:when={number}", PROGRAMS / "defaults", "fleet", *words,
+                     "--renew"])
                 self.assertNotEqual(interrupted.returncode, 0)
                 self.assertIn("Wrote", command(*words).stdout, f"interrupted at file {number}")
                 for name in ("a/member", "a/peer", "root"):
-                    keys = [subprocess.run(["openssl", *arguments], check=True, capture_output=True).stdout for arguments in (
-                        ["x509", "-noout", "-pubkey", "-in", f"{place}/fleet/{name}.pem"],
-                        ["pkey", "-pubout", "-in", f"{place}/fleet/{name}-key.pem"])]
+                    keys = [
+                        subprocess.run(["openssl", *arguments], check=True, capture_output=True).stdout
+                        for arguments in (["x509", "-noout", "-pubkey", "-in", f"{place}/fleet/{name}.pem"],
+                                          ["pkey", "-pubout", "-in", f"{place}/fleet/{name}-key.pem"])]
                     self.assertEqual(*keys, f"{name} after an interruption at file {number}")
 
 

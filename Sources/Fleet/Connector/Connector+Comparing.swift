@@ -40,7 +40,8 @@ extension Connector {
         let isReceived = { [state, machine] (change: KeyChange) in
             let key = FleetKey(TravelRules.list.description, change.key)
             guard let newest = state.replica.newest[key], newest.machine != machine else { return false }
-            return state.replica.unconfirmed[key].map { $0.value == change.new } ?? !state.hasChanged(key, to: change.new)
+            if let pending = state.replica.unconfirmed[key] { return pending.value == change.new }
+            return !state.hasChanged(key, to: change.new)
         }
         try readList(after: changes.filter(isReceived), isOwn: true) { _ in time }
         try readList(after: changes.filter { !isReceived($0) }, isOwn: false) { [agent] in

@@ -73,6 +73,7 @@ struct AuthorityDirectory {
         // For `etcdctl`, as for backups. It gives nothing away: whoever has the directory can sign certificates anyway.
         if try renew || read("root.pem") == nil || read("root-key.pem") == nil {
             try write("root", clients.signClient("root", days: days))
+            isNew = true
         }
         for (file, role) in [
             ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),
@@ -142,7 +143,7 @@ struct AuthorityDirectory {
 
     /// Writes a certificate and its key.
     ///
-    /// There is no certificate until the key is there, so that after an interruption, the next run finds none and writes
+    /// There is no certificate until the key is there, so that the next run after an interruption finds none and writes
     /// both.
     private func write(_ name: String, _ files: SignedCertificate) throws {
         if unlink("\(path)/\(name).pem") != 0, errno != ENOENT {
