@@ -423,6 +423,11 @@ class PageTests(unittest.TestCase):
         expect(page.locator("figure svg path.line")).to_be_visible()
         page.click("text=As a table")
         expect(page.locator("figure tbody tr")).to_have_count(8)
+        # While the key has no value, there is no line.
+        self.session.run("delete", "org.example.noise", "n")
+        self.session.run("write", "org.example.noise", "n", "-int", "9")
+        expect(page.locator("figure tbody tr")).to_have_count(10)
+        self.assertEqual((page.get_attribute("path.line", "d") or "").count("M"), 2)
 
     def test_edits_what_looks_like_something_else(self) -> None:
         path = self.write_file("org.example.float", {"real": 0.5})

@@ -299,9 +299,8 @@ export function detail(side, go) {
             const last = own.find((record) => record.changes?.length);
             if (last) parts.push(h("p", "Last changed at ", time(last.time), " by ", h("strong", writer(last)), "."));
             const points = own.flatMap((record) => (record.changes ?? []).filter((change) => change.key === key)
-                .map((change) => ({ x: record.time / 1e6, y: numeric(change.new) })))
-                .filter(({ y }) => Number.isFinite(y)).reverse();
-            if (points.length > 2 && !isSecret(domain.name, key)
+                .map((change) => ({ x: record.time / 1e6, y: numeric(change.new) }))).reverse();
+            if (points.filter(({ y }) => Number.isFinite(y)).length > 2 && !isSecret(domain.name, key)
                 && ["integer", "real"].includes(typeOf(domain.values.get(key) ?? ""))) {
                 parts.push(line({ title: `${key} over time`, unit: "value", points, step: true }));
             }

@@ -43,13 +43,20 @@ function figure({ title, unit, xs, ys, rows, names }, draw) {
         h("details", h("summary", "As a table"), scroll(`${title}, as a table`, table(names, rows))));
 }
 
-// Draws figures over time: `points` with `x` in milliseconds and `y`; as steps if each holds until the next.
+// Draws figures over time: `points` with `x` in milliseconds and `y`, which is NaN where there is no figure; as steps if
+// each holds until the next.
 export function line({ title, unit, points, step = false }) {
-    const [xs, ys] = [points.map(({ x }) => x), points.map(({ y }) => y)];
-    const rows = points.map(({ x, y }) => [clock(x), `${y}`]);
+    const isKnown = ({ y }) => Number.isFinite(y);
+    const [xs, ys] = [points.map(({ x }) => x), points.filter(isKnown).map(({ y }) => y)];
+    const rows = points.map((point) => [clock(point.x), isKnown(point) ? `${point.y}` : "none"]);
     return figure({ title, unit, xs, ys, rows, names: ["Time", unit] }, (x, y) => {
-        const path = points.map((point) => step ? `H${x(point.x)}V${y(point.y)}` : `L${x(point.x)} ${y(point.y)}`);
-        return [s("path", { class: "line", d: `M${x(xs[0])} ${y(ys[0])}${path.join("")}` })];
+        const path = points.map((point, index) => {
+            const [from, to] = [index > 0 && isKnown(points[index - 1]), isKnown(point)];
+            const end = to ? `${x(point.x)} ${y(point.y)}` : "";
+            if (!from) return to ? `M${end}` : "";
+            return `${step ? `H${x(point.x)}` : ""}${to ? `L${end}` : ""}`;
+        });
+        return [s("path", { class: "line", d: path.join("") })];
     });
 }
 
