@@ -100,9 +100,11 @@ struct FleetTests {
         #expect(one.values[TravelRules.list] == other.values[TravelRules.list])
     }
 
-    @Test("Values of a domain that was added long ago, while no connector ran, lose to later edits")
-    func lateAddition() {
-        let (world, one, other) = Self.pair()
+    @Test(
+        "Values of a domain that was added long ago, while no connector ran, lose to later edits",
+        arguments: [false, true])
+    func lateAddition(usesRegisters: Bool) {
+        let (world, one, other) = Self.pair(usingRegisters: usesRegisters)
         one.connector = nil
         one.change(["k": 1], of: "d2")
         one.change(["d2": true], of: TravelRules.list)
@@ -116,9 +118,11 @@ struct FleetTests {
         #expect(other.values["d2"] == ["k": 2])
     }
 
-    @Test("Values of a domain count from its addition, also if the agent has lost its log", arguments: [false, true])
-    func additionInGap(hasGap: Bool) {
-        let (world, one, other) = Self.pair()
+    @Test(
+        "Values of a domain count from its addition, also if the agent has lost its log", arguments: [false, true],
+        [false, true])
+    func additionInGap(hasGap: Bool, usesRegisters: Bool) {
+        let (world, one, other) = Self.pair(usingRegisters: usesRegisters)
         one.connector = nil
         one.change(["k": 1], of: "d2")
         world.wait(days: 1)
@@ -147,6 +151,22 @@ struct FleetTests {
         #expect(world.heal())
         #expect(one.values["d2"] == ["k": 2])
         #expect(other.values["d2"] == ["k": 2])
+    }
+
+    @Test("A lost file isn't a removal, also of a domain that was added again while the log was lost")
+    func lostFileInGap() {
+        let (world, one, other) = Self.pair()
+        one.change(["d2": true], of: TravelRules.list)
+        one.change(["k": 1], of: "d2")
+        #expect(world.heal())
+        one.change(["d2": nil], of: TravelRules.list)
+        #expect(world.heal())
+        one.connector = nil
+        one.change(["d2": true], of: TravelRules.list)
+        one.loseLog(and: "d2")
+        #expect(world.heal())
+        #expect(one.values["d2"] == ["k": 1])
+        #expect(other.values["d2"] == ["k": 1])
     }
 
     // MARK: Single cases with registers

@@ -151,7 +151,10 @@ extension Connector {
     /// Sends the last edits of keys that changed too often on a day, when it has ended and all records are passed on.
     func sendDelayed() throws(DefaultsError) {
         if state.counts.begin(agent.now.milliseconds) { isChanged = true }
-        try sendDelayed { state.delayed[$0].map(DailyCounts.day) != state.counts.day }
+        func isDue(_ key: FleetKey) -> Bool { state.delayed[key].map(DailyCounts.day) != state.counts.day }
+        guard state.delayed.keys.contains(where: isDue) else { return }
+        try follow(to: agent.barrier(of: nil))
+        try sendDelayed(where: isDue)
     }
 
     /// Sends the last edits of some keys that changed too often.

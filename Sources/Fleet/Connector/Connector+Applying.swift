@@ -82,6 +82,7 @@ extension Connector {
                 isChanged = true
                 continue
             }
+            offered.formUnion(set.keys)
             let names = Set(set.keys.compactMap { state.replica.newest[$0]?.machine }).sorted().map(name)
             let answer = try agent.set(
                 values, of: domain, expecting: expected,

@@ -37,16 +37,18 @@ extension Connector {
         let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             .map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }
         // The connector may have set them itself.
-        let isReceived = { [state, machine] (change: KeyChange) in
+        let isReceived = { [state, machine, offered] (change: KeyChange) in
             let key = FleetKey(TravelRules.list.description, change.key)
             guard let newest = state.replica.newest[key], newest.machine != machine else { return false }
-            if let pending = state.replica.unconfirmed[key] { return pending.value == change.new }
+            if let pending = state.replica.unconfirmed[key] {
+                return offered.contains(key) && pending.value == change.new
+            }
             return !state.hasChanged(key, to: change.new)
         }
         try readList(after: changes.filter(isReceived), isOwn: true) { _ in time }
         try readList(after: changes.filter { !isReceived($0) }, isOwn: false) { [agent] in
             // Changes since then were passed over, since their domain wasn't in the list yet.
-            max(time, agent.fileTime(of: $0)?.milliseconds ?? time)
+            agent.fileTime(of: $0).map { max(time, min($0, agent.now).milliseconds) } ?? time
         }
     }
 
@@ -54,20 +56,24 @@ extension Connector {
     private func compareAll() throws(DefaultsError) {
         (hasGap, unknown) = (false, [:])
         let here = Set(try agent.domains().map(\.description))
-        func isGone(_ domain: String) -> Bool {
-            !here.contains(domain) && state.known.keys.contains { $0.domain == domain }
+        let lost = Set(state.known.keys.map(\.domain)).subtracting(here)
+        for domain in lost {
+            // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
+            state.replica.forget(domain)
+            state.known = state.known.filter { $0.key.domain != domain }
         }
-        if !isGone(TravelRules.list.description) { try compareList(at: lastEdit(of: TravelRules.list)) }
-        for domain in here.union(state.replica.newest.keys.map(\.domain)).sorted() where rules.includes(domain) {
-            guard !isGone(domain) else {
-                // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
-                state.replica.forget(domain)
-                state.known = state.known.filter { $0.key.domain != domain }
-                receiveAgain()
-                isChanged = true
-                continue
+        if !lost.isEmpty {
+            receiveAgain()
+            isChanged = true
+        }
+        let former = rules
+        if !lost.contains(TravelRules.list.description) { try compareList(at: lastEdit(of: TravelRules.list)) }
+        let domains = here.union(state.replica.newest.keys.map(\.domain)).subtracting(lost)
+        for domain in domains.sorted() where rules.includes(domain) {
+            // What was added has been compared already.
+            try compare(domain, as: .edits, at: lastEdit(of: try DomainName(domain))) {
+                former.reason(against: $0, scope: scope($0)) == nil
             }
-            try compare(domain, as: .edits, at: lastEdit(of: try DomainName(domain)))
         }
     }
 
@@ -91,6 +97,8 @@ extension Connector {
         let isCurrent = (position ?? state.cursor).map { snapshot.cursor.revision <= $0.revision } ?? true
         let fleetKeys = state.replica.newest.keys.filter { $0.domain == domain }
         var edits: [FleetKey: PropertyListValue?] = [:]
+        // Edits of others that came later than the addition.
+        var older: [FleetKey: PropertyListValue?] = [:]
         var beginnings: [FleetKey: PropertyListValue] = [:]
         var known: [FleetKey: PropertyListValue?] = [:]
         for key in Set(values.keys.map { FleetKey(domain, $0) }).union(fleetKeys)
@@ -101,13 +109,20 @@ extension Connector {
             switch meaning {
             case .addition:
                 if value != nil || hasChanged {
-                    edits[key] = .some(value)
+                    if let pending, pending.stamp.milliseconds > milliseconds {
+                        older[key] = .some(value)
+                    } else {
+                        edits[key] = .some(value)
+                    }
                 } else if pending == nil {
                     known[key] = .some(nil)
                 }
             case .edits:
                 // What has been received may be set already.
-                if hasChanged, pending == nil || pending?.value != value, state.delayed[key] == nil {
+                guard hasChanged, pending == nil || pending?.value != value else { break }
+                if let time = state.delayed[key] {
+                    (state.delayed[key], isChanged) = (max(time, milliseconds), true)
+                } else {
                     edits[key] = .some(value)
                 }
             case .beginning, .release:
@@ -126,6 +141,7 @@ extension Connector {
             }
         }
         record(edits, at: milliseconds, knowingAll: meaning == .addition)
+        record(older, at: milliseconds)
         begin(with: beginnings)
         // Snapshots don't have what didn't travel.
         if !known.isEmpty { unsent.append(state.replica.repeated(known)) }

@@ -45,6 +45,8 @@ package final class Connector {
     var answers: [(cursor: Cursor, values: [FleetKey: PropertyListValue?])] = []
     /// The keys whose edits the agent has refused, until the next reception.
     var refusals: Set<FleetKey> = []
+    /// The keys that this connector, or the one before it, may have set in the agent without a record of it.
+    var offered: Set<FleetKey>
     /// Whether nothing has been done yet.
     private var isNew = true
     /// The problems with files, registers and edits, by their subjects.
@@ -67,6 +69,7 @@ package final class Connector {
         (self.store, self.scope) = (store, scope)
         state = try store.read() ?? ConnectorState(FleetReplica(machine))
         rules = TravelRules(state.list)
+        offered = Set(state.replica.unconfirmed.keys)
         let end = try agent.barrier(of: nil)
         try exchange.recover(self, upTo: end)
         // What happens before a machine has joined isn't an edit in the fleet.
