@@ -354,11 +354,12 @@ package final class Operator {
                         change.key, of: change.group, nil, rollout: number, share: rollout.share, former: change.former)
                     current = Found(entry: removal, revision: 0)
                 }
+                let isReplaced = current.map { $0.entry.rollout > number } ?? false
                 guard let current, let entry = make(current.entry, change) else {
-                    replaced.append(change)
+                    if isReplaced { replaced.append(change) }
                     continue
                 }
-                if current.entry.rollout != number, current.entry.share == .all { replaced.append(change) }
+                if isReplaced, current.entry.share == .all { replaced.append(change) }
                 expected[entryName] = current.revision
                 writes.append(
                     RegisterWrite(

@@ -60,7 +60,9 @@ package final class Receiver {
     /// Begins to follow, and sets what has changed since the state was written.
     package func connect() throws {
         suspicion = [:]
-        if let revision = state.mirror.revision, state.mirror.isCopy(of: try service.revisions(prefix)) {
+        // The credentials may be those of another fleet now, which says nothing about the registers of this one.
+        let isSameFleet = state.mirror.registers.keys.allSatisfy { $0.hasPrefix(prefix) }
+        if isSameFleet, let revision = state.mirror.revision, state.mirror.isCopy(of: try service.revisions(prefix)) {
             try service.watch(prefix, after: revision)
         } else {
             try reload()
