@@ -191,8 +191,8 @@ struct RolloutState {
             let expected = wanted.values.count { $0.rollout == rollout.number }
             // Values of other rollouts that this one has made current again, or removed.
             let areSet = rollout.changes.allSatisfy { change in
-                let number = wanted[change.key]?.rollout
-                return number == nil || report.counts[number ?? 0] == wanted.values.count { $0.rollout == number }
+                let number = wanted[change.key]?.rollout ?? change.former.rollout
+                return report.counts[number] ?? 0 == wanted.values.count { $0.rollout == number }
             }
             let isCurrent = report.revision >= revision
             let state: MachineState =
