@@ -586,6 +586,20 @@ class WrongInputTests(unittest.TestCase):
             other = command("init", "etcd", f"{place}/fleet", "--members", "b=127.0.0.1:1", check=False)
             self.assertIn("other members", other.stderr)
 
+    def test_a_missing_authority_is_not_replaced(self):
+        with tempfile.TemporaryDirectory() as place:
+            words = ["init", "etcd", f"{place}/fleet", "--members", "a=127.0.0.1:1"]
+            command(*words)
+            key = pathlib.Path(f"{place}/fleet/authority-key.pem").read_bytes()
+            for name in ("authority.pem", "authority-key.pem", "peer-authority.pem"):
+                file = pathlib.Path(f"{place}/fleet/{name}")
+                contents = file.read_bytes()
+                file.unlink()
+                done = command(*words, check=False)
+                self.assertEqual((done.returncode, f"{name} is missing" in done.stderr), (66, True), done.stderr)
+                file.write_bytes(contents)
+            self.assertEqual(pathlib.Path(f"{place}/fleet/authority-key.pem").read_bytes(), key)
+
     def test_an_interrupted_renewal_leaves_no_key_beside_another_certificate(self):
         with tempfile.TemporaryDirectory() as place:
             words = ["init", "etcd", f"{place}/fleet", "--members", "a=127.0.0.1:1"]

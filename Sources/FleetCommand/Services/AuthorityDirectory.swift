@@ -51,9 +51,9 @@ struct AuthorityDirectory {
     /// Writes the files that are missing, or with `renew` all except for the authority's; returns whether it wrote any.
     func write(_ configuration: Configuration, days: Int, place: String?, renew: Bool) throws -> Bool {
         var isNew = false
-        let clients = try authority("authority", &isNew)
+        let clients = try authority("authority", of: configuration, &isNew)
         // A client's certificate must not do for a member.
-        let peers = try authority("peer-authority", &isNew)
+        let peers = try authority("peer-authority", of: configuration, &isNew)
         let certificate = try clients.files.certificate
         for member in configuration.members {
             let folder = member.name
@@ -87,14 +87,19 @@ struct AuthorityDirectory {
     }
 
     /// Reads an authority, or creates it in a new directory.
-    private func authority(_ name: String, _ isNew: inout Bool) throws -> any CertificateAuthority {
+    private func authority(
+        _ name: String, of configuration: Configuration, _ isNew: inout Bool
+    ) throws -> any CertificateAuthority {
         let engine = try RegisterEngines.require()
         let (certificate, key) = (try read("\(name).pem"), try read("\(name)-key.pem"))
         if let certificate, let key {
             return try engine.authority(SignedCertificate(certificate: certificate, key: key))
         }
-        guard certificate == nil else {
-            throw Failure("\(path)/\(name)-key.pem is missing. Put it back, and run this again.", .noInput)
+        // An interrupted run may have left a key, with which nothing was signed yet.
+        let hasSigned = try configuration.members.contains { try read("\($0.name)/member.pem") != nil }
+        if certificate != nil || key != nil && hasSigned {
+            let missing = certificate == nil ? "\(name).pem" : "\(name)-key.pem"
+            throw Failure("\(path)/\(missing) is missing. Put it back, and run this again.", .noInput)
         }
         let authority = try engine.authority(nil)
         try write(name, authority.files)
