@@ -48,12 +48,13 @@ function figure({ title, unit, xs, ys, rows, names }, draw) {
 export function line({ title, unit, points, step = false }) {
     const isKnown = ({ y }) => Number.isFinite(y);
     const [xs, ys] = [points.map(({ x }) => x), points.filter(isKnown).map(({ y }) => y)];
-    const rows = points.map((point) => [clock(point.x), isKnown(point) ? `${point.y}` : "none"]);
+    const rows = points.map((point) => [clock(point.x), isKnown(point) ? `${point.y}` : "no number"]);
     return figure({ title, unit, xs, ys, rows, names: ["Time", unit] }, (x, y) => {
         const path = points.map((point, index) => {
             const [from, to] = [index > 0 && isKnown(points[index - 1]), isKnown(point)];
             const end = to ? `${x(point.x)} ${y(point.y)}` : "";
-            if (!from) return to ? `M${end}` : "";
+            // A single figure is a point.
+            if (!from) return to ? `M${end}h0` : "";
             return `${step ? `H${x(point.x)}` : ""}${to ? `L${end}` : ""}`;
         });
         return [s("path", { class: "line", d: path.join("") })];
