@@ -148,7 +148,7 @@ extension Connector {
         return min(record.time, agent.fileTime(of: record.domain.name) ?? record.time).milliseconds
     }
 
-    /// Sends the last edits of keys that changed too often on a day, when it has ended and all records are passed on.
+    /// Sends the last edits of keys that changed too often on a day, once it has ended, after all records up to now.
     func sendDelayed() throws(DefaultsError) {
         if state.counts.begin(agent.now.milliseconds) { isChanged = true }
         func isDue(_ key: FleetKey) -> Bool { state.delayed[key].map(DailyCounts.day) != state.counts.day }

@@ -31,7 +31,10 @@ extension Connector {
         return snapshot.damage == nil ? snapshot.values : nil
     }
 
-    /// Finds what was added to the list of what travels, and removed from it, the last time at `time`.
+    /// Finds what was added to the list of what travels and removed from it.
+    ///
+    /// - Parameter time: The latest time at which that may have happened, in milliseconds.
+    /// - Throws: If the agent can't be used.
     private func compareList(at time: UInt64) throws(DefaultsError) {
         guard let values = try listValues() else { return }
         let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
@@ -97,7 +100,7 @@ extension Connector {
         let isCurrent = (position ?? state.cursor).map { snapshot.cursor.revision <= $0.revision } ?? true
         let fleetKeys = state.replica.newest.keys.filter { $0.domain == domain }
         var edits: [FleetKey: PropertyListValue?] = [:]
-        // Edits of others that came later than the addition.
+        // What was added before another machine edited it, of which whoever added it knew nothing.
         var older: [FleetKey: PropertyListValue?] = [:]
         var beginnings: [FleetKey: PropertyListValue] = [:]
         var known: [FleetKey: PropertyListValue?] = [:]

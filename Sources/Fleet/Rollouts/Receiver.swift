@@ -60,7 +60,7 @@ package final class Receiver {
     /// Begins to follow, and sets what has changed since the state was written.
     package func connect() throws {
         suspicion = [:]
-        // The credentials may be those of another fleet now, which says nothing about the registers of this one.
+        // With the credentials of another fleet, the copy can't be read, and would count as empty.
         let isSameFleet = state.mirror.registers.keys.allSatisfy { $0.hasPrefix(prefix) }
         if isSameFleet, let revision = state.mirror.revision, state.mirror.isCopy(of: try service.revisions(prefix)) {
             try service.watch(prefix, after: revision)
