@@ -115,6 +115,50 @@ class RolloutTests(EtcdCase):
         await_true(lambda: self.states(number) == {"failed": 1}, "the report")
         replace(plistlib.dumps({"k": "v"}))
         await_true(lambda: self.states(number) == {"has": 1}, "the report")
+        # Programs ignore managed values that others may have written.
+        for writable, mode in [(path, 0o644), (receiver.managed, 0o755)]:
+            writable.chmod(0o777)
+            await_true(lambda: self.states(number) == {"failed": 1}, "the report")
+            machine, = self.cluster.rollout(number)["machines"]
+            self.assertIn(f"chmod go-w {writable}", machine["problems"][0])
+            writable.chmod(mode)
+            await_true(lambda: self.states(number) == {"has": 1}, "the report")
+
+    def test_a_lost_file_comes_back_when_it_is_asked_for(self):
+        receiver = self.add("w")
+        self.await_reports(1)
+        number = self.cluster.push("--to", "web", DOMAIN, "{k = v; l = w;}")
+        self.cluster.rollout(number, "--wait", "30")
+        (receiver.managed / f"{DOMAIN}.plist").unlink()
+        await_true(lambda: self.states(number) == {"changed": 1}, "the report")
+        restore = ["receive", "--restore", "--state", str(receiver.home / "state")]
+        running = command(*restore, check=False)
+        self.assertEqual((running.returncode, "Stop it first" in running.stderr), (75, True), running.stderr)
+        receiver.stop()
+        command(*restore)
+        receiver.start()
+        self.cluster.rollout(number, "--wait", "30")
+        self.assertEqual(receiver.values(DOMAIN), {"k": "v", "l": "w"})
+        self.assertIn("w receives what is pushed to all, web", (receiver.home / "log").read_text())
+
+    def test_an_interrupted_push_of_many_keys_is_listed(self):
+        receiver = self.add("w")
+        self.await_reports(1)
+        words = ["push", "--to", "web", DOMAIN, "{" + " ".join(f"k{index} = v;" for index in range(2_000)) + "}"]
+        process = subprocess.Popen(
+            [PROGRAMS / "defaults-fleet", *words], env=os.environ | self.cluster.operator, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        line = process.stderr.readline()
+        process.kill()
+        self.assertEqual(process.communicate()[0], "")
+        self.assertIn("fleet rollout 1 --undo", line)
+        listed = command("rollout", environment=self.cluster.operator).stdout
+        self.assertTrue(listed.startswith("1 ") and listed.endswith("incomplete\n"), listed)
+        self.assertEqual(self.cluster.rollout(1)["unfinished"], "push")
+        waiting = command("rollout", "1", "--wait", "1", environment=self.cluster.operator, check=False)
+        self.assertEqual((waiting.returncode, "is under way, or was interrupted" in waiting.stdout), (124, True))
+        self.cluster.rollout(1, "--undo", "--wait", "30")
+        self.assertEqual(receiver.values(DOMAIN), {})
 
     def test_mistakes_of_operators_change_nothing(self):
         receiver = self.add("w")
@@ -269,7 +313,7 @@ class FaultTests(EtcdCase):
         subprocess.run(["mv", data, f"{data}.old"], check=True)
         for path, size in [(managed, "1m"), (data, "200m")]:
             path.mkdir(parents=True)
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=True)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", path], check=True)
             self.addCleanup(subprocess.run, ["umount", "-l", path], check=True)
         subprocess.run(["cp", "-a", f"{data}.old/member", data], check=True)
         self.cluster.start(3)

@@ -1,11 +1,11 @@
 import Glibc
-import Linux
+package import Linux
 
 /// A check that only root can have written a file, since values that are forced on users must come from an
 /// administrator.
 ///
 /// An access control list that lets others write shows in the group's mode bits, which are then the list's mask.
-enum RootOwnership {
+package enum RootOwnership {
     /// Checks an open file, and the directories that contain it.
     ///
     /// - Parameters:
@@ -14,7 +14,7 @@ enum RootOwnership {
     ///   - directory: The topmost directory to check; the directories between it and the file are checked as well.
     ///   - consequence: What becomes of the file.
     /// - Returns: The error, with its remedy, if others may have written the file; `nil` otherwise.
-    static func problem(
+    package static func problem(
         ofFileAt path: String, with status: FileStatus, below directory: String, consequence: String = "is ignored"
     ) -> DefaultsError? {
         if let problem = problem(of: path, for: path, consequence, with: status) { return problem }

@@ -241,16 +241,33 @@ private final class LayerFiles: ReceiverFiles {
     func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues {
         let snapshot = try store(of: layer).snapshot(of: Domain(domain), keys: nil)
         if let damage = snapshot.damage { throw DefaultsError(.damaged, "\(damage)") }
+        if let problem = ignored(domain, in: layer) { throw problem }
         return snapshot.values
     }
 
+    /// Returns why programs ignore a file, if they do.
+    private func ignored(_ domain: DomainName, in layer: PushedLayer) -> DefaultsError? {
+        guard layer == .managed, let directory = directories[layer] else { return nil }
+        let path = PreferencesDirectory(path: directory).path(of: Domain(domain))
+        do throws(SystemCall.Failure) {
+            return try RootOwnership.problem(ofFileAt: path, with: FileStatus(at: path), below: directory)
+        } catch {
+            return error.number == ENOENT
+                ? nil : DefaultsError(.unreadable, errno: error.number, "\(path) can't be examined")
+        }
+    }
+
     func version(of domain: DomainName, in layer: PushedLayer) -> String {
-        let directory = PreferencesDirectory(path: directories[layer] ?? "")
-        let status: FileStatus
-        do throws(SystemCall.Failure) { status = try FileStatus(at: directory.path(of: Domain(domain))) } catch {
+        let directory = directories[layer] ?? ""
+        do throws(SystemCall.Failure) {
+            let status = try FileStatus(at: PreferencesDirectory(path: directory).path(of: Domain(domain)))
+            // Whether programs ignore the file depends on who may write to its directory.
+            let parent = try FileStatus(at: directory)
+            return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim) \(status.st_ctim) "
+                + "\(parent.st_uid) \(parent.st_mode)"
+        } catch {
             return "\(error.number)"
         }
-        return "\(status.st_dev) \(status.st_ino) \(status.st_size) \(status.st_mtim) \(status.st_ctim)"
     }
 
     func set(_ values: Difference, of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) {
