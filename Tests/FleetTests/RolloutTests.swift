@@ -187,17 +187,98 @@ struct RolloutTests {
         #expect(values("k").allSatisfy { $0 == 1 })
     }
 
+    private static let manyKeys: [PushedKey: PropertyListValue?] = Dictionary(
+        uniqueKeysWithValues: (0..<250).map { (key("k\($0)"), 1) })
+
+    /// Returns an operator who is interrupted after some writes, or after the first one by something that happens.
+    private func desk(writing writes: Int?, then interruption: (() -> Void)? = nil) -> Operator {
+        let connection = SimulatedRegisters.Connection(to: service)
+        (connection.writesLeft, connection.interruption) = (writes, interruption)
+        return Operator(connection, with: PlainSeal(), as: "operator", retryingAfter: .zero)
+    }
+
     @Test("An undo of many keys that was interrupted is completed by repeating it")
     func interruptedUndo() throws {
-        let values = Dictionary(uniqueKeysWithValues: (0..<250).map { ("k\($0)", PropertyListValue?.some(1)) })
-        let number = try push(values, to: ["web"])
-        let connection = SimulatedRegisters.Connection(to: service)
-        connection.writesLeft = 2
-        let interrupted = Operator(connection, with: PlainSeal(), as: "operator", retryingAfter: .zero)
-        #expect(throws: OperatorFailure.self) { try interrupted.undo(number) }
+        let number = try desk.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all }.number
+        #expect(throws: OperatorFailure.self) { try desk(writing: 2).undo(number) }
+        #expect(try desk.rollout(number)?.unfinished == .undo)
         _ = try desk.undo(number)
+        #expect(try desk.rollout(number)?.unfinished == nil)
         run()
         #expect(receivers[0].files[.managed]?["d0"] ?? [:] == [:])
+    }
+
+    @Test("A push of many keys that was interrupted is unfinished until it is undone")
+    func interruptedPush() throws {
+        var begun: [Int64] = []
+        #expect(throws: OperatorFailure.self) {
+            try desk(writing: 2).push(Self.manyKeys, to: ["web"], at: 1) { _ in
+                .all
+            } beginning: {
+                begun.append($0.number)
+            }
+        }
+        #expect(begun == [1])
+        #expect(try desk.rollout(1)?.unfinished == .push)
+        _ = try desk.set(.all, of: 1)
+        #expect(try desk.rollout(1)?.unfinished == .push)
+        // A later push is of no concern to it, and keys that were never written haven't been replaced.
+        _ = try push(["other": 2], to: ["web"])
+        #expect(try desk.undo(1).replaced.isEmpty)
+        #expect(try desk.rollout(1)?.unfinished == nil)
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] == ["other": 2])
+    }
+
+    @Test("A share of many keys that was interrupted is unfinished until it is repeated")
+    func interruptedShare() throws {
+        let machines = receivers.map(\.machine)
+        let number = try desk.push(Self.manyKeys, to: ["web"], at: 1) { Share(of: 1, among: machines, in: $0) }.number
+        #expect(throws: OperatorFailure.self) { try desk(writing: 1).set(.all, of: number) }
+        #expect(try desk.rollout(number)?.unfinished == .share)
+        _ = try desk.set(.all, of: number)
+        #expect(try desk.rollout(number)?.unfinished == nil)
+        run()
+        #expect(receivers.allSatisfy { $0.files[.managed]?["d0"]?.count == 250 })
+    }
+
+    @Test("A push that somebody undoes while its first answer is lost writes nothing more")
+    func undoneWhileUnknown() throws {
+        var undo: Result<Void, any Error>?
+        let pushing = desk(writing: nil) { undo = Result { _ = try desk.undo(1) } }
+        #expect(throws: OperatorFailure.self) { try pushing.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all } }
+        try undo?.get()
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] ?? [:] == [:])
+        #expect(try desk.rollouts().map(\.isUndone) == [true])
+    }
+
+    @Test("A key that isn't there can't be removed, unless another group has it")
+    func absence() throws {
+        _ = try push(["k": 1], to: ["db"])
+        #expect(throws: OperatorFailure.self) { try push(["k": nil], to: ["web"]) }
+        #expect(throws: OperatorFailure.self) { try push(["k": nil, "l": nil], to: ["db"]) }
+        _ = try push(["k": nil], to: ["web", "db"])
+        #expect(throws: OperatorFailure.self) { try push(["k": nil], to: ["web", "db"]) }
+        run()
+        #expect(values("k").allSatisfy { $0 == nil })
+    }
+
+    @Test("A machine whose files were lost sets everything again when it is told to, and keeps what isn't pushed")
+    func lostFiles() throws {
+        _ = try push(["k": 1, "l": 1], to: ["all"])
+        run()
+        receivers[0].files[.managed]?["d0"] = ["own": 5]
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] == ["own": 5])
+        receivers[0].restore()
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] == ["k": 1, "l": 1, "own": 5])
+        // What is no longer pushed is still removed.
+        receivers[0].restore()
+        _ = try push(["l": nil], to: ["all"])
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] == ["k": 1, "own": 5])
     }
 
     @Test("A file that can't be written is reported with its reason, and the others are set")

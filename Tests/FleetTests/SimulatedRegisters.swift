@@ -60,6 +60,8 @@ final class SimulatedRegisters {
         private var isGone = false
         /// The number of writes after which the service can't be reached; `nil` for no limit.
         var writesLeft: Int?
+        /// Something that happens after the next write, whose answer is then lost.
+        var interruption: (() -> Void)?
 
         init(to service: SimulatedRegisters) { self.service = service }
 
@@ -111,6 +113,11 @@ final class SimulatedRegisters {
                 Event(
                     revision: service.revision, changed: writes.compactMap { service.registers[$0.name] },
                     removed: writes.filter { $0.contents == nil }.map(\.name)))
+            if let body = interruption {
+                interruption = nil
+                body()
+                throw .unavailable("The answer is lost.")
+            }
             if service.chance(service.faults.losesAnswer) { throw .unavailable("The answer is lost.") }
             return service.revision
         }

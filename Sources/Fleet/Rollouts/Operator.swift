@@ -106,31 +106,35 @@ package final class Operator {
     /// Pushes values to groups of machines.
     ///
     /// A hundred changes at most are written together, so that every machine gets all of them or none; more are written
-    /// in parts.
+    /// in parts, and until the last one is, the rollout is unfinished.
     ///
+    /// - Parameters:
+    ///   - values: The new values; `nil` for a removal.
+    ///   - groups: The groups of machines.
+    ///   - milliseconds: The time.
+    ///   - choose: A function that returns the share of a rollout with a number.
+    ///   - begin: A function that is called when the first of several parts is written.
     /// - Returns: The rollout.
     /// - Throws: `OperatorFailure`, `RegisterFailure`
     package func push(
         _ values: [PushedKey: PropertyListValue?], to groups: [String], at milliseconds: UInt64,
-        choosing choose: (Int64) -> Share
+        choosing choose: (Int64) -> Share, beginning begin: (Rollout) -> Void = { _ in }
     ) throws -> Rollout {
         for _ in 0..<Self.attempts {
             let plan = try prepare(values, to: groups, at: milliseconds, choosing: choose)
             let rollout = plan.rollout
-            let record = RegisterName.rollout(rollout.number, seal)
-            var records = [
-                RegisterWrite(record, try rollout.sealed(with: seal)),
-                RegisterWrite(RegisterName.last(seal), Array("\(rollout.number)".utf8)),
-            ]
+            var others = [RegisterWrite(RegisterName.last(seal), Array("\(rollout.number)".utf8))]
             let old = rollout.number - Rollout.maximum
             // One that isn't for all machines yet must be ended some time.
             if old > 0, try self.rollout(old).map({ $0.isUndone || $0.share == .all }) ?? false {
-                records.append(RegisterWrite(RegisterName.rollout(old, seal), nil))
+                others.append(RegisterWrite(RegisterName.rollout(old, seal), nil))
             }
             let writes = try rollout.changes.map { try write($0, of: rollout) }
             var expected = plan.expected
-            expected[record] = 0
-            if try commit(rollout, recordedIn: records, entries: writes, expecting: expected) { return rollout }
+            expected[RegisterName.rollout(rollout.number, seal)] = 0
+            let isWritten = try commit(
+                rollout, with: others, entries: writes, expecting: expected, unfinished: .push, beginning: begin)
+            if isWritten { return rollout }
         }
         throw OperatorFailure.busy
     }
@@ -183,39 +187,59 @@ package final class Operator {
             isTemporary: change.value == nil && rollout.share == .all)
     }
 
-    /// Writes the record of a rollout together with as many entries as possible, and then the others.
+    /// Writes the record of a rollout and entries, in parts if there are many.
     ///
+    /// - Parameters:
+    ///   - rollout: The rollout as it is when everything is written.
+    ///   - others: Registers to write with the first part.
+    ///   - entries: The entries.
+    ///   - expected: The revisions that registers must have.
+    ///   - work: The work that is unfinished until the last part is written.
+    ///   - begin: A function that is called when the first of several parts is written.
     /// - Returns: Whether they are written; not if registers weren't as expected.
+    /// - Throws: `OperatorFailure`, `RegisterFailure`
     private func commit(
-        _ rollout: Rollout, recordedIn records: [RegisterWrite], entries: [RegisterWrite],
-        expecting expected: [String: Int64]
+        _ rollout: Rollout, with others: [RegisterWrite] = [], entries: [RegisterWrite],
+        expecting expected: [String: Int64], unfinished work: Rollout.Work,
+        beginning begin: (Rollout) -> Void = { _ in }
     ) throws -> Bool {
         let name = RegisterName.rollout(rollout.number, seal)
-        let recordSize = records.reduce(0) { $0 + $1.size }
+        let record = RegisterWrite(name, try rollout.sealed(with: seal))
+        var first = rollout
+        first.unfinished = work
+        let firstRecord = RegisterWrite(name, try first.sealed(with: seal))
+        // Each part has room for the record.
+        let recordSize = others.reduce(max(record.size, firstRecord.size)) { $0 + $1.size }
         // Nothing is begun that can't be finished.
         if let size = entries.map({ $0.size + recordSize }).max(), size > RegisterLimits.bytes {
             throw OperatorFailure.tooLarge(size)
         }
-        var rest = entries[...]
-        var revision: Int64?
-        repeat {
-            var writes = revision == nil ? records : []
-            let maximum = writes.count + Self.changesAtOnce
-            var size = writes.reduce(0) { $0 + $1.size }
-            while let entry = rest.first, writes.count < maximum, size + entry.size <= RegisterLimits.bytes {
-                size += entry.size
-                writes.append(entry)
-                rest.removeFirst()
+        var parts: [[RegisterWrite]] = [[]]
+        var size = recordSize
+        for entry in entries {
+            if parts[parts.count - 1].count == Self.changesAtOnce || size + entry.size > RegisterLimits.bytes {
+                parts.append([])
+                size = recordSize
             }
+            parts[parts.count - 1].append(entry)
+            size += entry.size
+        }
+        func conditions(of writes: [RegisterWrite]) -> [String: Int64] {
             var conditions: [String: Int64] = [:]
             for write in writes { conditions[write.name] = expected[write.name] }
-            guard let first = revision else {
-                revision = try write(writes, expecting: conditions, recording: rollout)
-                if revision == nil { return false }
-                continue
-            }
+            return conditions
+        }
+        let firstWrites = [parts.count == 1 ? record : firstRecord] + others + parts[0]
+        guard
+            let revision = try write(
+                firstWrites, expecting: conditions(of: firstWrites), recording: parts.count == 1 ? rollout : first)
+        else { return false }
+        if parts.count > 1 { begin(rollout) }
+        for (index, part) in parts.enumerated().dropFirst() {
+            let writes = index == parts.count - 1 ? part + [record] : part
+            var conditions = conditions(of: writes)
             // Nobody has changed it since.
-            conditions[name] = first
+            conditions[name] = revision
             do {
                 guard try write(writes, expecting: conditions, recording: nil) != nil else {
                     throw OperatorFailure.incomplete(rollout.number, "Others have changed it.")
@@ -223,7 +247,7 @@ package final class Operator {
             } catch let failure as RegisterFailure {
                 throw OperatorFailure.incomplete(rollout.number, "\(failure)")
             }
-        } while !rest.isEmpty
+        }
         return true
     }
 
@@ -232,7 +256,7 @@ package final class Operator {
     /// Writes registers, if need be several times: conditions keep them from being written twice.
     ///
     /// - Parameters:
-    ///   - writes: The registers.
+    ///   - writes: The registers, the first of which is the record if it is among them.
     ///   - conditions: The revisions that registers must have.
     ///   - rollout: The rollout whose record is among them; `nil` if it isn't.
     /// - Returns: The revision; `nil` if registers weren't as expected.
@@ -247,14 +271,13 @@ package final class Operator {
                 if !isUnknown { return nil }
                 // Nobody knows whether it was written, except for whoever reads it back.
                 if let rollout {
-                    let register = try service.register(RegisterName.rollout(rollout.number, seal))
-                    // Somebody may have changed it since.
-                    return register.flatMap { register in
-                        guard let found = Rollout(register, opening: seal), let mark = rollout.marks.last else {
-                            return nil
-                        }
-                        return found.marks.contains(mark) ? register.revision : nil
-                    }
+                    guard let register = try service.register(RegisterName.rollout(rollout.number, seal)),
+                        let found = Rollout(register, opening: seal), let mark = rollout.marks.last,
+                        found.marks.contains(mark)
+                    else { return nil }
+                    // If somebody has changed it since, nothing more may be written: no register has revision 0.
+                    return rollout.unfinished == nil || register.contents == writes.first?.contents
+                        ? register.revision : 0
                 }
                 guard let write = writes.first, let register = try service.register(write.name) else { return nil }
                 return register.contents == write.contents ? register.revision : nil
@@ -366,14 +389,17 @@ package final class Operator {
                         entryName, try entry.sealed(with: seal), isTemporary: entry.value == nil && entry.share == .all)
                 )
             }
-            if writes.isEmpty {
+            // What a share never wrote stays so.
+            let isPushed = undoes || rollout.unfinished != .push
+            if writes.isEmpty, rollout.unfinished == nil || !isPushed {
                 throw rollout.isUndone ? OperatorFailure.undone(number) : OperatorFailure.replaced(number)
             }
+            rollout.unfinished = isPushed ? nil : .push
             record(&rollout)
             var random = SystemRandomNumberGenerator()
             rollout.marks = rollout.marks.suffix(20) + [random.next()]
-            let records = [RegisterWrite(name, try rollout.sealed(with: seal))]
-            if try commit(rollout, recordedIn: records, entries: writes, expecting: expected) {
+            let work = undoes ? Rollout.Work.undo : isPushed ? .share : .push
+            if try commit(rollout, entries: writes, expecting: expected, unfinished: work) {
                 return (rollout, replaced)
             }
         }

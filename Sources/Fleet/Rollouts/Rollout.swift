@@ -11,10 +11,15 @@ package struct Rollout: Hashable, Sendable {
     package var share: Share
     /// Whether the former values have been set again.
     package var isUndone = false
+    /// The work of which only some parts are written: it is under way, or was interrupted.
+    package var unfinished: Work?
     package var changes: [Change]
     /// The numbers of the push and of the latest changes, by which an operator knows the own one if it isn't known
     /// whether it was written.
     var marks: [UInt64]
+
+    /// The work of an operator that may be written in parts.
+    package enum Work: String, Sendable { case push, share, undo }
 
     /// A change of a key for a group.
     package struct Change: Hashable, Sendable {
@@ -76,6 +81,7 @@ extension Rollout {
                 }),
         ]
         entries["limit"] = share.limit.map { .integer(Int64(bitPattern: $0)) }
+        entries["unfinished"] = unfinished.map { .string($0.rawValue) }
         return try seal.close(
             try PropertyListValue.dictionary(entries).write(as: .binary), for: RegisterName.rollout(number, seal))
     }
@@ -105,6 +111,7 @@ extension Rollout {
             number: number, milliseconds: UInt64(max(0, time)), author: author, share: share, isUndone: isUndone,
             changes: read,
             marks: marks.compactMap { if case .integer(let mark) = $0 { UInt64(bitPattern: mark) } else { nil } })
+        if case .string(let work)? = entries["unfinished"] { unfinished = Work(rawValue: work) }
     }
 }
 

@@ -64,7 +64,11 @@ struct Push: ParsableCommand {
         let rollout = try desk.run {
             try dryRun
                 ? $0.plan(values, to: groups, at: now, choosing: share)
-                : $0.push(values, to: groups, at: now, choosing: share)
+                : $0.push(values, to: groups, at: now, choosing: share) { rollout in
+                    Failure.report(
+                        "Writing rollout \(rollout.number) in parts. If this is interrupted: defaults fleet rollout "
+                            + "\(rollout.number) --undo")
+                }
         }
         let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
         if json { return print(JSONText.of(RolloutText.propertyList(rollout, for: included))) }

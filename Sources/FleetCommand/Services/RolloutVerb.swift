@@ -24,7 +24,8 @@ struct RolloutVerb: ParsableCommand {
             counts as silent for ninety days. A machine that still runs reports again within ten minutes.
 
             --json prints an object, or in a list, one on each line: "number", "time" (in seconds since 1970), \
-            "author", "undone" and "changes"; for a single rollout, also "machines", each with "machine", "name", \
+            "author", "undone", "changes" and, if only some parts are written yet, "unfinished" ("push", "share" or \
+            "undo"); for a single rollout, also "machines", each with "machine", "name", \
             "groups", "version", "seen", "problems", "changed", "included" (whether the rollout is for it) and \
             "state" ("has", "former", "replaced", "waiting", "changed", "failed" or "silent").
 
@@ -75,7 +76,7 @@ struct RolloutVerb: ParsableCommand {
         var state = try RolloutState(try rollout(number, desk), desk)
         while wait != nil, !state.isComplete, end > .now() {
             Backoff.pause(.milliseconds(250))
-            state = try RolloutState(state.rollout, desk)
+            state = try RolloutState(try rollout(number, desk), desk)
         }
         print(json ? JSONText.of(state.propertyList) : state.text)
         if wait != nil, !state.isComplete {
@@ -140,7 +141,7 @@ enum RolloutText {
     }
 
     static func propertyList(_ rollout: Rollout) -> PropertyListValue {
-        [
+        var entries: DomainValues = [
             "number": .integer(rollout.number), "time": .integer(Int64(clamping: rollout.milliseconds / 1_000)),
             "author": .string(rollout.author), "undone": .boolean(rollout.isUndone),
             "changes": .array(
@@ -154,6 +155,21 @@ enum RolloutText {
                     return .dictionary(entries)
                 }),
         ]
+        entries["unfinished"] = rollout.unfinished.map { .string($0.rawValue) }
+        return .dictionary(entries)
+    }
+
+    /// Says what to do about a rollout of which only some parts are written; `nil` if all are.
+    static func remedy(_ rollout: Rollout) -> String? {
+        let (work, command): (String, String)
+        switch rollout.unfinished {
+        case nil: return nil
+        case .push: (work, command) = ("push", "--undo")
+        case .share: (work, command) = ("--share", "--share all, or --undo")
+        case .undo: (work, command) = ("--undo", "--undo")
+        }
+        return "Incomplete: its \(work) is under way, or was interrupted. Then: defaults fleet rollout "
+            + "\(rollout.number) \(command)"
     }
 }
 
@@ -163,8 +179,6 @@ struct RolloutState {
 
     let rollout: Rollout
     private let machines: [(report: ReceiverReport, isIncluded: Bool, state: MachineState)]
-    /// The number of changes that were never written.
-    private let missing: Int
 
     init(_ rollout: Rollout, _ desk: OperatorDesk) throws {
         self.rollout = rollout
@@ -174,13 +188,6 @@ struct RolloutState {
         let revision =
             found.values.filter { own.contains(Change($0.entry.group, $0.entry.key)) }.map(\.revision).max() ?? 0
         let standing = Dictionary(entries.map { (Change($0.group, $0.key), $0.rollout) }) { $1 }
-        missing =
-            rollout.isUndone
-            ? 0
-            : rollout.changes.count { change in
-                // The mark of a removal is itself removed after some time.
-                change.value != nil && (standing[Change(change.group, change.key)] ?? 0) < rollout.number
-            }
         func isReplaced(_ change: Rollout.Change) -> Bool {
             standing[Change(change.group, change.key)] ?? 0 > rollout.number
         }
@@ -220,15 +227,15 @@ struct RolloutState {
     }
 
     /// Whether every machine has what it should.
-    var isComplete: Bool { missing == 0 && machines.allSatisfy { [.has, .former, .replaced].contains($0.state) } }
+    var isComplete: Bool {
+        rollout.unfinished == nil && machines.allSatisfy { [.has, .former, .replaced].contains($0.state) }
+    }
 
     var text: String {
         var lines = [RolloutText.line(rollout)] + rollout.changes.map { "  \(RolloutText.line($0))" }
         let count = machines.count { $0.isIncluded }
-        if missing > 0 {
-            let missing = missing.counting("change")
-            lines.append("It is incomplete, since its push was interrupted: \(missing) never written. Undo it.")
-        }
+        let keys = Set(rollout.changes.map(\.key))
+        if let remedy = RolloutText.remedy(rollout) { lines.append(remedy) }
         lines.append("For \(count) of \(machines.count.counting("machine")):")
         for state in [MachineState.has, .former, .replaced, .waiting, .changed, .failed, .silent] {
             let found = machines.filter { $0.state == state }
