@@ -192,6 +192,14 @@ final class SimulatedReceiver: ReceiverFiles, ReceiverStore {
 
     func end() { receiver = nil }
 
+    /// Has the next start set everything again.
+    func restore() {
+        receiver = nil
+        guard var state = ReceiverState(stored) else { return }
+        state.restore()
+        stored = state.propertyList
+    }
+
     /// Connects if need be, and receives what has come; returns whether nothing was in the way.
     @discardableResult
     func run(examining: Bool = false) -> Bool {

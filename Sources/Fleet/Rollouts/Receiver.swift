@@ -330,6 +330,14 @@ package struct ReceiverState: Hashable, Sendable {
 
     package init(_ machine: MachineID) { self.machine = machine }
 
+    /// Forgets what the machine has set in its files, so that it sets everything again.
+    ///
+    /// What is no longer pushed is still removed, unless somebody has changed it.
+    package mutating func restore() {
+        for (key, applied) in applied { pending[key, default: []].insert(applied.hash) }
+        applied = [:]
+    }
+
     package var propertyList: PropertyListValue {
         [
             "machine": .string(machine.text), "mirror": mirror.propertyList,

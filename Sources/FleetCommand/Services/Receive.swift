@@ -20,7 +20,8 @@ struct Receive: ParsableCommand {
             etcd can't be reached, everything stays as it is.
 
             A key that nobody has pushed stays as it is, and so does one that somebody on the machine has changed, \
-            until it is pushed again.
+            until it is pushed again. After a file was lost or replaced, stop the service, run this with --restore, \
+            and start the service: it then sets all keys again that are pushed to the machine.
 
             EXAMPLES
               defaults fleet receive --credentials /etc/defaultsd/receivers.fleet \\
@@ -33,14 +34,32 @@ struct Receive: ParsableCommand {
     @Option(help: "The name that operators see (default: the host's name).") var name: String?
     @Option(help: "The directory of the machine's state.", completion: .directory)
     var state = "/var/lib/defaultsd/receiver"
+    @Flag(help: "Set all pushed keys again at the next start, also those that somebody has changed here; then exit.")
+    var restore = false
+
+    func validate() throws {
+        if state.isEmpty { throw ValidationError("Name a directory with --state.") }
+        if name?.isEmpty == true { throw ValidationError("Name the machine with --name, or leave it out.") }
+    }
 
     func run() throws {
         let groups = try groups.flatMap { $0.isEmpty ? nil : try GroupNames.parse($0) } ?? []
         let place = ReceiverPlace(Path.resolved(Environment.current.expandingTilde(state)))
-        guard let lock = try place.lock() else {
-            throw Failure("Another `defaults fleet receive` is running with \(place.path).", .temporaryFailure)
+        if restore, Path.isMissing("\(place.path)/state") {
+            throw Failure("\(place.path) isn't the state of a machine. Name it with --state.", .noInput)
         }
-        try follow(place, groups)
+        guard let lock = try place.lock() else {
+            throw Failure(
+                "Another `defaults fleet receive` is running with \(place.path). Stop it first.", .temporaryFailure)
+        }
+        if restore {
+            var state = try place.read()
+            state.restore()
+            try place.write(state)
+            print("The next `defaults fleet receive` sets all keys again that are pushed to this machine.")
+        } else {
+            try follow(place, groups)
+        }
         _ = consume lock
     }
 
