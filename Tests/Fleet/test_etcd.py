@@ -168,7 +168,9 @@ class RolloutTests(EtcdCase):
                 (64, "Only 1 machine", ["--to", "web", "--canary", "2", DOMAIN, "k", "v"]),
                 (64, "up to 100%", ["--to", "web", "--canary", "150%", DOMAIN, "k", "v"]),
                 (64, "1 or more", ["--to", "web", "--canary", "0", DOMAIN, "k", "v"]),
-                (64, "isn't a list of groups", ["--to", "web,", DOMAIN, "k", "v"])]:
+                (64, "isn't a list of groups", ["--to", "web,", DOMAIN, "k", "v"]),
+                (64, "A key has no name", ["--to", "web", DOMAIN, "", "v"]),
+                (1, "Nothing is pushed to these groups", ["--to", "web", "--delete", DOMAIN, "k"])]:
             done = command("push", *words, environment=self.cluster.operator, check=False)
             self.assertEqual((done.returncode, text in done.stderr), (status, True), done.stderr)
         self.assertEqual(command("rollout", "--json", environment=self.cluster.operator).stdout, "")

@@ -157,6 +157,12 @@ package final class Operator {
         }
         let share = choose(number)
         var changes: [Rollout.Change] = []
+        // A removal of what isn't there, such as of a misspelled key, would be shown as a change.
+        let absent = values.first { key, value in
+            value == nil
+                && groups.allSatisfy { found[RegisterName.entry(key, of: $0, with: seal)]?.entry.isRemoval ?? true }
+        }
+        if let absent { throw OperatorFailure.absent(absent.key) }
         var expected = [RegisterName.last(seal): last?.revision ?? 0]
         for group in groups {
             for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -427,4 +433,6 @@ package enum OperatorFailure: Error, Sendable {
     case unreadable
     /// Later rollouts have replaced all values of this one.
     case replaced(Int64)
+    /// A key is to be removed that none of the groups has.
+    case absent(PushedKey)
 }

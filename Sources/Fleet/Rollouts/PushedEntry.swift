@@ -104,6 +104,9 @@ package struct PushedEntry: Hashable, Sendable {
         (self.rollout, self.share, self.former) = (rollout, share, former)
     }
 
+    /// Whether no machine of the group gets a value.
+    var isRemoval: Bool { value == nil && share == .all }
+
     /// Returns the value that a machine of the group gets, and the rollout that has pushed that.
     package func value(on machine: MachineID) -> FormerValue {
         share.includes(machine, in: rollout) ? FormerValue(value: value, rollout: rollout) : former

@@ -102,6 +102,7 @@ struct Push: ParsableCommand {
             throw Failure("A push sets whole values. Use -array, -dict or -int instead.", .usage)
         }
         if values.isEmpty { throw Failure("The dictionary has no keys.", .usage) }
+        if values.keys.contains(where: { $0.key.isEmpty }) { throw Failure("A key has no name.", .usage) }
         let target = Domain(try DomainName(domain))
         for (key, value) in values { try EditRequest.check(key.key, with: value, for: target) }
         return values
@@ -287,6 +288,10 @@ extension OperatorFailure {
             Failure(
                 "An entry in etcd can't be read: a later version has written it, or it isn't this fleet's. Nothing was "
                     + "changed.", .dataError)
+        case .absent(let key):
+            Failure(
+                "Nothing is pushed to these groups for \(key.domain) \(key.key) in the \(key.layer.rawValue) layer. "
+                    + "Nothing was changed.", .notFound)
         case .replaced(let number):
             Failure("Later rollouts have replaced all values of rollout \(number).", .notFound)
         }
