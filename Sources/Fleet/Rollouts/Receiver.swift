@@ -35,7 +35,7 @@ package final class Receiver {
     /// The keys that can't be set, with the reasons.
     private var refused: [PushedKey: DefaultsError] = [:]
     /// The keys that can't be set, or whose files can't be read, with the reasons.
-    package var problems: [PushedKey: DefaultsError] { refused.merging(reported.unreadable) { $1 } }
+    package var problems: [ReceiverReport.Problem] { problems(with: reported) }
     /// The number of registers that can't be read: a later version has written them, or nobody with the key.
     package private(set) var unreadable = 0
     /// The differences that the last comparison found, which changes on their way may explain.
@@ -283,9 +283,7 @@ package final class Receiver {
     /// Writes this machine's report.
     package func report(named name: String, version: String, at milliseconds: UInt64) throws {
         let changes = localChanges()
-        let problems = refused.merging(changes.unreadable) { $1 }.sorted { $0.key < $1.key }.map {
-            ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
-        }
+        let problems = problems(with: changes)
         let counts = Dictionary(state.applied.values.map { ($0.rollout, 1) }, uniquingKeysWith: +)
         let report = ReceiverReport(
             machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
@@ -295,6 +293,12 @@ package final class Receiver {
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
         reported = changes
+    }
+
+    private func problems(with changes: LocalChanges) -> [ReceiverReport.Problem] {
+        refused.merging(changes.unreadable) { $1 }.sorted { $0.key < $1.key }.map {
+            ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
+        }
     }
 
     private static let maximumKeys = 200

@@ -153,7 +153,7 @@ private struct ReceiverReporter {
     mutating func update(_ receiver: Receiver) {
         if isUnreachableReported { Failure.report("etcd can be reached again.") }
         (unreachableSince, isUnreachableReported) = (nil, false)
-        var texts = Set(receiver.problems.map { "\($0.domain) \($0.key) can't be set: \($1)" })
+        var texts = Set(ProblemText.all(receiver.problems).map { "\($0.keys) can't be set: \($0.reason)" })
         if receiver.unreadable > 0 {
             texts.insert(
                 "\(receiver.unreadable.counting("entry", plural: "entries")) can't be read: a later version has "

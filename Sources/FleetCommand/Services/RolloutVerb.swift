@@ -120,15 +120,16 @@ enum RolloutText {
     static func line(_ change: Rollout.Change) -> String {
         func text(_ value: PropertyListValue?) -> String { value.map { ValueText.short($0) } ?? "(none)" }
         let layer = change.key.layer == .managed ? "" : "\(change.key.layer.rawValue) "
-        return "\(change.group): \(layer)\(change.key.domain.printable) \(change.key.key.printable): "
+        return "\(change.group): \(layer)\(change.key.text.printable): "
             + "\(text(change.former.value)) -> \(text(change.value))"
     }
 
     static func line(_ rollout: Rollout) -> String {
         let time = ChangeText.moment(Timestamp(milliseconds: rollout.milliseconds))
-        let keys = Set(rollout.changes.map { "\($0.key.domain) \($0.key.key)" })
+        let keys = Set(rollout.changes.map(\.key.text))
         let what = keys.count == 1 ? keys.first ?? "" : keys.count.counting("key")
-        let state = rollout.isUndone ? "undone" : rollout.share == .all ? "all machines" : "some machines"
+        let share = rollout.isUndone ? "undone" : rollout.share == .all ? "all machines" : "some machines"
+        let state = rollout.unfinished == nil ? share : "incomplete"
         return "\(rollout.number)  \(time)  \(rollout.author.printable)  \(rollout.groups.joined(separator: ","))  "
             + "\(what.printable)  \(state)"
     }
@@ -201,7 +202,9 @@ struct RolloutState {
                 let number = wanted[change.key]?.rollout ?? change.former.rollout
                 return report.counts[number] ?? 0 == wanted.values.count { $0.rollout == number }
             }
-            let isCurrent = report.revision >= revision
+            // It may not know of the rollout, which isn't for it.
+            let isUntouched = !isIncluded && report.counts[rollout.number] == nil
+            let isCurrent = report.revision >= revision || isUntouched
             let state: MachineState =
                 if OperatorDesk.isSilent(report) {
                     .silent
@@ -241,10 +244,12 @@ struct RolloutState {
             let found = machines.filter { $0.state == state }
             if found.isEmpty { continue }
             lines.append("  \(Self.words[state] ?? ""): \(found.count)")
-            if state == .former || state == .has && count == machines.count && count > 20 { continue }
-            lines += found.prefix(50).map { machine in
-                let problems = state == .failed ? machine.report.problems.map { ": \($0.text.printable)" }.joined() : ""
-                return "    \(machine.report.name.printable)\(problems)"
+            let isLong = found.count > 20 && (state == .replaced || state == .has && count == machines.count)
+            if state == .former || isLong { continue }
+            lines += found.prefix(50).flatMap { machine in
+                let problems = state == .failed ? machine.report.problems.filter { keys.contains($0.key) } : []
+                return ["    \(machine.report.name.printable)"]
+                    + ProblemText.all(problems).map { "      \($0.keys): \($0.reason)".printable }
             }
             if found.count > 50 { lines.append("    and \(found.count - 50) more") }
         }
@@ -281,7 +286,8 @@ struct RolloutState {
 
     private static func problems(of report: ReceiverReport) -> [String] {
         let unreadable = report.unreadable.counting("entry", plural: "entries")
-        return report.problems.map(\.text) + (report.unreadable > 0 ? ["\(unreadable) can't be read."] : [])
+        return ProblemText.all(report.problems).map { "\($0.keys): \($0.reason)" }
+            + (report.unreadable > 0 ? ["\(unreadable) can't be read."] : [])
     }
 
     static func line(of report: ReceiverReport) -> String {
@@ -296,10 +302,27 @@ struct RolloutState {
 
 extension PushedKey {
     /// The domain and the key, for people.
-    fileprivate var text: String { "\(domain) \(key)" }
+    fileprivate var text: String { "\(domain) \(Self.quoted(key))" }
+
+    /// A key as in a command, since it may have spaces.
+    static func quoted(_ key: String) -> String { key.quotedForShell }
 }
 
-extension ReceiverReport.Problem {
-    fileprivate var text: String { "\(key.text): \(reason)" }
+/// The keys of a domain that couldn't be set for one reason.
+struct ProblemText {
+    let keys: String
+    let reason: String
+
+    static func all(_ problems: [ReceiverReport.Problem]) -> [ProblemText] {
+        Dictionary(grouping: problems) { [$0.key.domain, $0.reason] }.sorted {
+            $0.key.lexicographicallyPrecedes($1.key)
+        }.map { group in
+            let names = group.value.map(\.key.key)
+            let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+            return ProblemText(
+                keys: "\(group.key[0]) \(names.prefix(3).map(PushedKey.quoted).joined(separator: ", "))\(more)",
+                reason: group.key[1])
+        }
+    }
 }
 #endif
