@@ -19,12 +19,16 @@ struct Push: ParsableCommand {
         discussion: """
             Sets keys in the files of the managed layer, or with --layer system, in those of the system layer, on the \
             machines that run `defaults fleet receive` for a group. Running programs follow at once. A value is \
-            written as for `defaults write`; a dictionary sets several keys together.
+            written as for `defaults write`; a dictionary sets several keys together. In '{a = 1;}', 1 is a string, \
+            and an integer in '{a = <*I1>;}'. The domain NSGlobalDomain is the global one.
 
             With --canary, only so many of the machines get it, such as 5% or 3; `defaults fleet rollout NUMBER \
             --share all` gives it to the others, and --undo sets the former values again. --dry-run shows what would \
             change, and changes nothing. --json prints an object as `defaults fleet rollout --json` does, with the \
             "name" and the identifier ("machine") of each machine that gets it now.
+
+            The exit status is 1 for a group, key or rollout that doesn't exist, 69 if etcd can't be reached, and 75 \
+            if another rollout must be ended first, or if it isn't known whether all was written.
 
             EXAMPLES
               defaults fleet push --to web org.example.web Workers -int 8

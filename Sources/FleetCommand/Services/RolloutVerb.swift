@@ -18,7 +18,7 @@ struct RolloutVerb: ParsableCommand {
 
             --share gives the rollout to more machines, or fewer: 50%, a number, or all. --undo sets the former \
             values again, unless a later rollout has replaced them. --wait waits until all machines have what they \
-            should, and fails if they don't in so many seconds.
+            should; if they don't in so many seconds, the exit status is 124.
 
             --forget removes the report of a machine that no longer exists, by its name or identifier; otherwise, it \
             counts as silent for ninety days. A machine that still runs reports again within ten minutes.
