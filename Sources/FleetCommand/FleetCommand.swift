@@ -58,7 +58,11 @@ package struct FleetCommand: ParsableCommand {
             if exitCode(for: error) == .validationFailure {
                 let message = message(for: error)
                 let isSentence = message.hasSuffix(".") || message.hasSuffix("?")
-                Failure.end("\(message)\(isSentence ? "" : ".") See `defaults fleet --help`.", .usage)
+                let verb = CommandLine.arguments.dropFirst().first { name in
+                    configuration.subcommands.contains { $0.configuration.commandName == name }
+                }
+                let help = ["defaults fleet", verb, "--help"].compactMap(\.self).joined(separator: " ")
+                Failure.end("\(message)\(isSentence ? "" : ".") See `\(help)`.", .usage)
             }
             exit(withError: error)
         }

@@ -192,5 +192,7 @@ class Receiver:
 
     @property
     def complaints(self):
+        """Returns what the log has, except for the line at each start."""
         path = self.home / "log"
-        return path.read_text() if path.exists() else ""
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        return "".join(line for line in lines if "receives what is pushed to" not in line)

@@ -119,11 +119,6 @@ package struct FleetCredentials: Sendable {
             status = try file.status()
             bytes = status.isRegular ? try file.read(upTo: 1 << 20) : []
         } catch { throw Failure("\(path) can't be read: \(SystemCall.message(error.number)).", .noInput) }
-        if status.isRegular, status.isOpenToOthers {
-            throw Failure(
-                "\(path) has the fleet's key, so nobody but you may read it. Run `chmod 600 \(path.quotedForShell)`.",
-                .dataError)
-        }
         func text(_ value: PropertyListValue?) -> [UInt8]? {
             guard case .string(let text)? = value else { return nil }
             return Array(text.utf8)
@@ -137,6 +132,11 @@ package struct FleetCredentials: Sendable {
             throw Failure(
                 "\(path) isn't a credentials file. `defaults fleet init etcd` makes one for machines and one for "
                     + "operators.", .dataError)
+        }
+        if status.isOpenToOthers {
+            throw Failure(
+                "\(path) has the fleet's key, so nobody but you may read it. Run `chmod 600 \(path.quotedForShell)`.",
+                .dataError)
         }
         let addresses = try endpoints.map { value in
             guard case .string(let text) = value, let endpoint = Endpoint(text) else {

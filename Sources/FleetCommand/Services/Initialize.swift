@@ -52,6 +52,7 @@ struct Initialize: ParsableCommand {
 
     func validate() throws {
         guard (1...3_650).contains(days) else { throw ValidationError("Use 1 to 3650 days.") }
+        if directory.isEmpty { throw ValidationError("Name a directory.") }
     }
 
     func run() throws {
@@ -64,14 +65,24 @@ struct Initialize: ParsableCommand {
                     "\(files.path) is of a fleet with other members. Add and remove members with `etcdctl member`, and "
                         + "change members.plist there; or use another directory.", .usage)
             }
-            if configuration == nil { configuration = try files.begin(with: wanted) }
+            if configuration == nil {
+                configuration = try files.begin(with: wanted)
+                if wanted.count == 2 {
+                    Failure.report("With two members, neither may fail. Use three, or one for a trial.")
+                }
+            }
         }
         guard let configuration else {
             throw Failure("Name the members: --members a=10.0.0.1,b=10.0.0.2,c=10.0.0.3.", .usage)
         }
         let engine = try RegisterEngines.require()
         let isNew = try files.write(configuration, days: days, place: place, renew: renew)
-        if isNew {
+        if renew {
+            print(
+                "Signed new certificates, valid for \(days.counting("day")). From \(files.path.printable), copy each "
+                    + "member's directory to its host, and the credentials to those who have the former ones, which "
+                    + "stay valid until they expire. Nothing has to be restarted.")
+        } else if isNew {
             print("Wrote certificates and configurations in \(files.path.printable).")
             for member in configuration.members {
                 let place = place ?? "\(files.path)/\(member.name)"
@@ -92,7 +103,9 @@ struct Initialize: ParsableCommand {
         } catch let error as RegisterFailure {
             guard isNew, case .unavailable = error else { throw error.failure }
             print(
-                "etcd isn't running yet. Start the members, and then run this again to limit the access: "
+                (renew
+                    ? "etcd can't be reached now. To check that access is limited, run this again: "
+                    : "etcd isn't running yet. Start the members, and then run this again to limit the access: ")
                     + "defaults fleet init etcd \(directory.quotedForShell)")
         }
     }

@@ -80,6 +80,7 @@ struct Receive: ParsableCommand {
         let name = name ?? Join.hostName
         let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
         var failures = 0
+        var isAnnounced = false
         while true {
             do {
                 // A new file may have a new certificate.
@@ -89,6 +90,11 @@ struct Receive: ParsableCommand {
                     try place.read(), in: groups, following: client, with: credentials.secret, setting: files,
                     keepingStateIn: place)
                 try receiver.connect()
+                if !isAnnounced {
+                    let purpose = Set(groups + [PushedEntry.everyone]).sorted().joined(separator: ", ")
+                    Failure.report("\(name) receives what is pushed to \(purpose), in \(files.text).")
+                    isAnnounced = true
+                }
                 var nextExamination = MonotonicTime.now() + 2_000
                 var nextRetry: MonotonicTime?
                 var nextReport = MonotonicTime.now()
@@ -248,6 +254,9 @@ private final class LayerFiles: ReceiverFiles {
         }
         directories = [.managed: managed, .system: anyUser]
     }
+
+    /// The directories, for people.
+    var text: String { PushedLayer.allCases.compactMap { directories[$0] }.joined(separator: " and ") }
 
     /// Returns a store of a layer's files, each of which is then a user's own.
     ///

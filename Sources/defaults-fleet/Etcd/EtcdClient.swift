@@ -419,13 +419,21 @@ extension RegisterFailure {
             self = .unavailable("\(error)")
             return
         }
-        let cause = error.cause.map { " (\($0))" } ?? ""
+        let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+        let reason = ([message] + (error.cause.map { [Self.cause($0)] } ?? [])).joined(separator: ": ")
         switch error.code {
         case .invalidArgument, .permissionDenied, .unauthenticated, .failedPrecondition, .outOfRange,
             .resourceExhausted, .notFound, .alreadyExists, .unimplemented:
-            self = .refused("\(error.message)\(cause)")
-        default: self = .unavailable("\(error.message)\(cause)")
+            self = .refused(reason)
+        default: self = .unavailable(reason)
         }
+    }
+
+    /// Returns a cause as people know it: a socket's error is wrapped in several others.
+    private static func cause(_ error: any Error) -> String {
+        let text = "\(error)"
+        let number = text.firstMatch(of: /errno: (\d+)/).flatMap { Int32($0.1) }
+        return number.map { SystemCall.message($0) } ?? text
     }
 }
 
