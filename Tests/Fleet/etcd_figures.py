@@ -3,7 +3,7 @@ bytes and memory.
 
 With an argument, the number of machines instead of a thousand. With --life COUNT, lives a life of many sessions
 instead, most of which are killed; with --peers --life COUNT, one of machines that keep their users' preferences the
-same."""
+same. With --subscribers COUNT, measures an agent with so many connections that each follow a domain."""
 
 import base64
 import http.client
@@ -11,10 +11,15 @@ import json
 import math
 import os
 import pathlib
+import plistlib
 import random
+import resource
+import select
 import signal
+import socket
 import ssl
 import statistics
+import struct
 import sys
 import tempfile
 import time
@@ -95,12 +100,12 @@ def measure_pushes(place):
     print(f"a machine at rest: {resident:.0f} MB, {private:.1f} MB its own", flush=True)
     # A day away.
     receiver.stop()
-    start, size = time.monotonic(), database(cluster)
+    start, before = time.monotonic(), database(cluster)
     for number in range(100):
         keys = " ".join(f"key{index} = <*I{number}>;" for index in range(100))
         cluster.push("--to", "web", DOMAIN, "{" + keys + "}")
     print(f"10,000 edits in pushes of 100: {time.monotonic() - start:.1f} s, "
-          f"{(database(cluster) - size) / 10_000:.0f} bytes each in etcd's database, with a day's history", flush=True)
+          f"{(database(cluster) - before) / 10_000:.0f} bytes each in etcd's database, with a day's history", flush=True)
     start = time.monotonic()
     receiver.start()
     await_true(lambda: receiver.values(DOMAIN).get("key99") == 99, "the values")
@@ -134,7 +139,7 @@ def measure_peers(place):
     resident, private = memory(b.connector)
     print(f"a connector at rest: {resident:.0f} MB, {private:.1f} MB its own", flush=True)
     a.stop()
-    start, size = time.monotonic(), database(cluster)
+    start, before = time.monotonic(), database(cluster)
     for number in range(10_000):
         bridge.set(DOMAIN, f"offline{number % 1000}", number)
     bridge.close()
@@ -143,7 +148,7 @@ def measure_peers(place):
     a.start()
     await_true(lambda: b.value(DOMAIN, "offline999") == 9_999 and a.values(DOMAIN) == b.values(DOMAIN), "all edits")
     print(f"the other machine has all {time.monotonic() - start:.1f} s after it is back", flush=True)
-    print(f"bytes in etcd's database for each of them: {(database(cluster) - size) / 10_000:.0f}", flush=True)
+    print(f"bytes in etcd's database for each of them: {(database(cluster) - before) / 10_000:.0f}", flush=True)
     for machine in (a, b):
         assert machine.complaints == "", machine.complaints
         machine.end()
@@ -156,6 +161,7 @@ def live_as_peers(place, count):
     cluster.begin()
     machines = pair(cluster, place)
     chance = random.Random(1)
+    flat = Flat()
     for session in range(1, count + 1):
         machine = chance.choice(machines)
         how = chance.choice((signal.SIGKILL, signal.SIGTERM))
@@ -170,12 +176,19 @@ def live_as_peers(place, count):
         start = time.monotonic()
         machine.start()
         started = (time.monotonic() - start) * 1000
+        flat.add("start", started)
         if session % max(1, count // 10) == 0:
             await_true(lambda: machines[0].values(DOMAIN) == machines[1].values(DOMAIN), "equal values")
             states = size(place, "*/.local/state/defaultsd/*.fleet/*") / 2000
             names = len(list(place.glob("*/.local/state/defaultsd/*.fleet/*")))
-            print(f"{session}: start {started:.0f} ms, state {states:.1f} kB, {names} files, "
-                  f"{memory(machine.connector)[1]:.1f} MB, {len(machine.values(DOMAIN))} keys", flush=True)
+            private, keys = memory(machine.connector)[1], len(machine.values(DOMAIN))
+            print(f"{session}: start {started:.0f} ms, state {states:.1f} kB, {names} files, {private:.1f} MB, "
+                  f"{keys} keys", flush=True)
+            # An edit of a key is kept with its time, and a removed key, too.
+            flat.add("state", states / (keys + 50))
+            flat.add("files", names)
+            flat.add("memory", private)
+    flat.check()
     for machine in machines:
         assert machine.status()["problems"] == [], machine.status()["problems"]
         print(machine.complaints, end="")
@@ -239,6 +252,7 @@ def live(place, count):
     receiver = Receiver(cluster, "one", "web")
     chance = random.Random(1)
     starts = []
+    flat = Flat()
     for session in range(1, count + 1):
         start = time.monotonic()
         receiver.start()
@@ -256,14 +270,80 @@ def live(place, count):
             names = len(list((receiver.home / "state").iterdir())) + len(list(receiver.managed.iterdir()))
             print(f"{session}: start and push {statistics.median(starts[-50:]):.0f} ms, state {sizes} bytes, "
                   f"{names} files, {private:.1f} MB, log {len(receiver.complaints)} bytes", flush=True)
+            for name, figure in [("start", statistics.median(starts[-50:])), ("state", sizes), ("files", names),
+                                 ("memory", private), ("log", len(receiver.complaints) + 1)]:
+                flat.add(name, figure)
+    flat.check()
     cluster.end()
+
+
+class Flat:
+    """The figures of a life, which must not grow."""
+
+    def __init__(self):
+        self.figures = {}
+
+    def add(self, name, figure):
+        self.figures.setdefault(name, []).append(figure)
+
+    def check(self):
+        for name, figures in self.figures.items():
+            third = len(figures) // 3
+            if third == 0:
+                continue
+            early, late = statistics.median(figures[:third]), statistics.median(figures[-third:])
+            assert late <= 1.5 * early, f"{name} has grown from {early:.1f} to {late:.1f}"
+
+
+def measure_subscribers(place, count):
+    """An agent with many followers, each of which has a connection of its own, as machines behind a relay would."""
+    # The agent keeps a part of its files for other things than connections.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * count,) * 2)
+    machine = Machine(place, "relay")
+    directory = pathlib.Path(machine.status_of_agent()["directory"])
+    machine.stop_agent()
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "org.defaultsd.agent.plist").write_bytes(plistlib.dumps({"MaximumConnections": 2 * count}))
+    machine.start_agent()
+    path = machine.status_of_agent()["socket"]
+    before = memory(machine.agent)[1]
+    ready, sockets = select.epoll(), {}
+    for number in range(count):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        for request in ({"request": 1, "type": "hello", "protocol": 2, "client": "figures"},
+                        {"request": 2, "type": "subscribe", "from": "now", "mode": "everything", "domains": [DOMAIN]}):
+            body = plistlib.dumps(request, fmt=plistlib.FMT_BINARY)
+            connection.sendall(struct.pack(">I", len(body)) + body)
+            size = struct.unpack(">I", connection.recv(4, socket.MSG_WAITALL))[0]
+            answer = plistlib.loads(connection.recv(size, socket.MSG_WAITALL))
+            assert answer["type"] in ("welcome", "subscribed"), answer
+        ready.register(connection, select.EPOLLIN)
+        sockets[connection.fileno()] = connection
+    print(f"an agent with {count} subscribers: {(memory(machine.agent)[1] - before) * 1000 / count:.1f} kB for each",
+          flush=True)
+    for number in range(10):
+        used, start = processor_time([machine.agent]), time.monotonic()
+        command = machine.begin("write", DOMAIN, "k", f"value {number}")
+        waiting = set(sockets)
+        while waiting:
+            for descriptor, _ in ready.poll(60):
+                if f"value {number}".encode() in sockets[descriptor].recv(1 << 16):
+                    waiting.discard(descriptor)
+        took = time.monotonic() - start
+        command.wait()
+        print(f"all have a change {took * 1000:.0f} ms after the command starts; the agent has used "
+              f"{(processor_time([machine.agent]) - used) * 1000:.0f} ms", flush=True)
+    machine.end()
 
 
 if __name__ == "__main__":
     enter_namespace()
     make_network()
     with tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True) as place:
-        if "--life" in sys.argv:
+        if "--subscribers" in sys.argv:
+            measure_subscribers(pathlib.Path(place), int(sys.argv[-1]))
+        elif "--life" in sys.argv:
             count = int(sys.argv[sys.argv.index("--life") + 1])
             (live_as_peers if "--peers" in sys.argv else live)(pathlib.Path(place), count)
         else:

@@ -83,6 +83,13 @@ class Machine:
             raise AssertionError(f"{self.name}: {arguments}: {done.returncode}: {done.stderr}")
         return done
 
+    def begin(self, *arguments):
+        """Starts a command, and returns its process."""
+        return subprocess.Popen([PROGRAMS / "defaults", *arguments], env=self.environment)
+
+    def status_of_agent(self):
+        return json.loads(self.run("status", "--json").stdout)
+
     def fleet(self, *arguments, **options):
         return self.run("fleet", *arguments, **options)
 

@@ -99,6 +99,11 @@ class RolloutTests(EtcdCase):
         number = self.cluster.push("--to", "db", "--layer", "system", "--delete", DOMAIN, "List")
         self.cluster.rollout(number, "--wait", "30")
         self.assertEqual(both.values(DOMAIN, "system"), {"Own": "x"})
+        # The last part of this is for a group in which neither machine is.
+        keys = " ".join(f"k{index} = v;" for index in range(150))
+        number = self.cluster.push("--to", "web,www", "--ahead", DOMAIN, "{" + keys + "}")
+        self.cluster.rollout(number, "--wait", "30")
+        self.assertEqual([len(machine.values(DOMAIN)) for machine in (web, both)], [150, 150])
 
     def test_what_somebody_changes_on_a_machine_is_reported_at_once(self):
         receiver = self.add("w")

@@ -91,6 +91,17 @@ struct RolloutTests {
         #expect(values("k").count { $0 == nil } == 10)
     }
 
+    @Test("A machine need not report a push to a group that it isn't in, and sets nothing")
+    func others() throws {
+        run()
+        _ = try push(["k": 1], to: ["db"])
+        #expect(try receivers[0].receiver?.follow(within: 0) == .others)
+        #expect(try receivers[1].receiver?.follow(within: 0) == .changes)
+        #expect(values("k").prefix(2) == [nil, 1])
+        _ = try push(["k": 2], to: ["web"])
+        #expect(try receivers[0].receiver?.follow(within: 0) == .changes)
+    }
+
     @Test("A damaged number of the last rollout keeps everybody from pushing, and is reported as such")
     func damagedNumber() throws {
         _ = try push(["k": 1], to: ["web"])

@@ -104,6 +104,9 @@ package struct PushedEntry: Hashable, Sendable {
         (self.rollout, self.share, self.former) = (rollout, share, former)
     }
 
+    /// Returns whether a machine in some groups may get it.
+    package func isFor(_ groups: Set<String>) -> Bool { group == Self.everyone || groups.contains(group) }
+
     /// Whether no machine of the group gets a value.
     var isRemoval: Bool { value == nil && share == .all }
 
@@ -119,7 +122,7 @@ extension Sequence where Element == PushedEntry {
     /// Where several groups have a value, that of the latest rollout counts.
     package func values(for machine: MachineID, in groups: Set<String>) -> [PushedKey: FormerValue] {
         var values: [PushedKey: FormerValue] = [:]
-        for entry in self where entry.group == PushedEntry.everyone || groups.contains(entry.group) {
+        for entry in self where entry.isFor(groups) {
             let value = entry.value(on: machine)
             guard value.value != nil, values[entry.key].map({ $0.rollout < value.rollout }) ?? true else { continue }
             values[entry.key] = value

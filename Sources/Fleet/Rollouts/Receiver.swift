@@ -87,14 +87,27 @@ package final class Receiver {
             return hasChanged ? .gap : .nothing
         case true?:
             try apply()
-            return .changes
+            let names = Set(former.keys).union(state.mirror.registers.keys)
+            let isConcerned = names.contains { name in
+                let (old, new) = (former[name], state.mirror.registers[name])
+                return old != new && [old, new].contains { $0.map(concerns) ?? false }
+            }
+            return isConcerned ? .changes : .others
         case false?: return .nothing
         }
+    }
+
+    /// Returns whether a register may be for this machine.
+    private func concerns(_ register: Register) -> Bool {
+        guard let entry = PushedEntry(register, opening: seal) else { return true }
+        return entry.isFor(groups)
     }
 
     /// The outcome of waiting.
     package enum Outcome: Sendable {
         case nothing, changes
+        /// Changes came that are for other groups, of which nobody expects a report.
+        case others
         /// Changes were missed, and the values are those of now.
         case gap
     }

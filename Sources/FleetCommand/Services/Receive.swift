@@ -105,8 +105,8 @@ struct Receive: ParsableCommand {
                     let next = min(nextExamination, nextReport, nextRetry ?? .distantFuture, nextCheck)
                     let outcome = try receiver.follow(within: next.millisecondsLeft)
                     if outcome == .gap { reporter.reportGap() }
-                    if outcome != .nothing {
-                        failures = 0
+                    if outcome != .nothing { failures = 0 }
+                    if outcome == .changes || outcome == .gap {
                         // A thousand machines don't report in the same moment.
                         nextReport = min(nextReport, .now() + Int64.random(in: 0...500))
                     }

@@ -186,8 +186,7 @@ struct RolloutState {
         let found = try desk.run { try $0.entries() }
         let entries = found.values.map(\.entry)
         let own = Set(rollout.changes.map { Change($0.group, $0.key) })
-        let revision =
-            found.values.filter { own.contains(Change($0.entry.group, $0.entry.key)) }.map(\.revision).max() ?? 0
+        let pushed = found.values.filter { own.contains(Change($0.entry.group, $0.entry.key)) }
         let standing = Dictionary(entries.map { (Change($0.group, $0.key), $0.rollout) }) { $1 }
         func isReplaced(_ change: Rollout.Change) -> Bool {
             standing[Change(change.group, change.key)] ?? 0 > rollout.number
@@ -195,7 +194,8 @@ struct RolloutState {
         let keys = Set(rollout.changes.map(\.key))
         machines = try desk.receivers(in: rollout.groups).map { report in
             let isIncluded = !rollout.isUndone && rollout.share.includes(report.machine, in: rollout.number)
-            let wanted = entries.values(for: report.machine, in: Set(report.groups))
+            let groups = Set(report.groups)
+            let wanted = entries.values(for: report.machine, in: groups)
             let expected = wanted.values.count { $0.rollout == rollout.number }
             // Values of other rollouts that this one has made current again, or removed.
             let areSet = rollout.changes.allSatisfy { change in
@@ -204,6 +204,7 @@ struct RolloutState {
             }
             // It may not know of the rollout, which isn't for it.
             let isUntouched = !isIncluded && report.counts[rollout.number] == nil
+            let revision = pushed.filter { $0.entry.isFor(groups) }.map(\.revision).max() ?? 0
             let isCurrent = report.revision >= revision || isUntouched
             let state: MachineState =
                 if OperatorDesk.isSilent(report) {
