@@ -1,5 +1,7 @@
 import DefaultsCore
+import Dispatch
 import Fleet
+import Foundation
 import PropertyList
 import Testing
 
@@ -202,16 +204,37 @@ struct RolloutTests {
         uniqueKeysWithValues: (0..<250).map { (key("k\($0)"), 1) })
 
     /// Returns an operator who is interrupted after some writes, or after the first one by something that happens.
-    private func desk(writing writes: Int?, then interruption: (() -> Void)? = nil) -> Operator {
+    private func desk(
+        writing writes: Int? = nil, then interruption: (() -> Void)? = nil, before: (() -> Void)? = nil
+    ) -> Operator {
         let connection = SimulatedRegisters.Connection(to: service)
         (connection.writesLeft, connection.interruption) = (writes, interruption)
+        connection.beforeWrite = before
         return Operator(connection, with: PlainSeal(), as: "operator", retryingAfter: .zero)
+    }
+
+    /// Expects a rollout to be only partly written.
+    private func expectIncomplete(_ body: () throws -> Void) {
+        #expect {
+            try body()
+        } throws: { error in
+            if case .incomplete? = error as? OperatorFailure { true } else { false }
+        }
+    }
+
+    /// Expects a removal of a key to be refused.
+    private func expectAbsent(_ key: String, _ body: () throws -> Void) {
+        #expect {
+            try body()
+        } throws: { error in
+            if case .absent(Self.key(key))? = error as? OperatorFailure { true } else { false }
+        }
     }
 
     @Test("An undo of many keys that was interrupted is completed by repeating it")
     func interruptedUndo() throws {
         let number = try desk.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all }.number
-        #expect(throws: OperatorFailure.self) { try desk(writing: 2).undo(number) }
+        expectIncomplete { _ = try desk(writing: 2).undo(number) }
         #expect(try desk.rollout(number)?.unfinished == .undo)
         _ = try desk.undo(number)
         #expect(try desk.rollout(number)?.unfinished == nil)
@@ -222,8 +245,8 @@ struct RolloutTests {
     @Test("A push of many keys that was interrupted is unfinished until it is undone")
     func interruptedPush() throws {
         var begun: [Int64] = []
-        #expect(throws: OperatorFailure.self) {
-            try desk(writing: 2).push(Self.manyKeys, to: ["web"], at: 1) { _ in
+        expectIncomplete {
+            _ = try desk(writing: 2).push(Self.manyKeys, to: ["web"], at: 1) { _ in
                 .all
             } beginning: {
                 begun.append($0.number)
@@ -231,8 +254,11 @@ struct RolloutTests {
         }
         #expect(begun == [1])
         #expect(try desk.rollout(1)?.unfinished == .push)
-        _ = try desk.set(.all, of: 1)
-        #expect(try desk.rollout(1)?.unfinished == .push)
+        #expect {
+            try desk.set(.all, of: 1)
+        } throws: { error in
+            if case .partlyPushed? = error as? OperatorFailure { true } else { false }
+        }
         // A later push is of no concern to it, and keys that were never written haven't been replaced.
         _ = try push(["other": 2], to: ["web"])
         #expect(try desk.undo(1).replaced.isEmpty)
@@ -245,7 +271,7 @@ struct RolloutTests {
     func interruptedShare() throws {
         let machines = receivers.map(\.machine)
         let number = try desk.push(Self.manyKeys, to: ["web"], at: 1) { Share(of: 1, among: machines, in: $0) }.number
-        #expect(throws: OperatorFailure.self) { try desk(writing: 1).set(.all, of: number) }
+        expectIncomplete { _ = try desk(writing: 1).set(.all, of: number) }
         #expect(try desk.rollout(number)?.unfinished == .share)
         _ = try desk.set(.all, of: number)
         #expect(try desk.rollout(number)?.unfinished == nil)
@@ -256,21 +282,105 @@ struct RolloutTests {
     @Test("A push that somebody undoes while its first answer is lost writes nothing more")
     func undoneWhileUnknown() throws {
         var undo: Result<Void, any Error>?
-        let pushing = desk(writing: nil) { undo = Result { _ = try desk.undo(1) } }
-        #expect(throws: OperatorFailure.self) { try pushing.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all } }
+        let pushing = desk(then: { undo = Result { _ = try desk.undo(1) } })
+        expectIncomplete { _ = try pushing.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all } }
         try undo?.get()
         run()
         #expect(receivers[0].files[.managed]?["d0"] ?? [:] == [:])
         #expect(try desk.rollouts().map(\.isUndone) == [true])
     }
 
+    @Test("An undo that reads a rollout between two of its parts undoes both")
+    func undoneWhilePushed() throws {
+        let turns = Turns()
+        nonisolated(unsafe) var (writes, undoes) = (0, 0)
+        nonisolated(unsafe) let pushing = desk(before: {
+            writes += 1
+            if writes > 1 { turns.pass(from: 1) }
+        })
+        nonisolated(unsafe) var outcome: Result<Rollout, any Error>?
+        turns.begin { outcome = Result { try pushing.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all } } }
+        // It has read the first part when the second one is written.
+        let undoing = desk(before: {
+            undoes += 1
+            if undoes == 1 { turns.pass(from: 0) }
+        })
+        _ = try undoing.undo(1)
+        turns.pass(from: 0)
+        expectIncomplete { _ = try outcome?.get() }
+        run()
+        #expect(receivers[0].files[.managed]?["d0"] ?? [:] == [:])
+    }
+
+    @Test("Two operators who undo two rollouts of a key at the same time set the value from before both")
+    func undoneTogether() throws {
+        let numbers = try (5...7).map { try push(["k": .integer($0)], to: ["web"]) }
+        var other: Result<Void, any Error>?
+        let undoing = desk(before: {
+            if other == nil { other = Result { _ = try desk.undo(numbers[1]) } }
+        })
+        _ = try undoing.undo(numbers[2])
+        try other?.get()
+        run()
+        #expect(values("k").allSatisfy { $0 == 5 })
+    }
+
+    @Test("An undo of a removal leaves what later rollouts have removed, also when the marks of removals are gone")
+    func expiredRemovals() throws {
+        func expire() {
+            for name in service.registers.keys where name.hasPrefix(RegisterName.pushed(PlainSeal())) {
+                service.expire(name)
+            }
+        }
+        _ = try push(["k": 3], to: ["web"])
+        let removal = try push(["k": nil], to: ["web"])
+        expire()
+        _ = try desk.undo(removal)
+        run()
+        #expect(values("k").allSatisfy { $0 == 3 })
+        let second = try push(["k": nil], to: ["web"])
+        _ = try push(["k": 4], to: ["web"])
+        _ = try push(["k": nil], to: ["web"])
+        expire()
+        #expect(throws: OperatorFailure.self) { try desk.undo(second) }
+        #expect(throws: OperatorFailure.self) { try desk.undo(removal) }
+        run()
+        #expect(values("k").allSatisfy { $0 == nil })
+    }
+
+    @Test("A machine with more problems than a report has room for doesn't count the other keys as set")
+    func manyProblems() throws {
+        let number = try desk.push(Self.manyKeys, to: ["web"], at: 1) { _ in .all }.number
+        run()
+        receivers[0].damaged = ["d0"]
+        _ = try desk.push([PushedKey("k", of: "d1", in: .managed): 1], to: ["web"], at: 1) { _ in .all }
+        run()
+        let report = try desk.receivers().first { $0.machine == receivers[0].machine }
+        #expect(report?.problems.count == 200)
+        #expect(report?.counts[number] == 200)
+        // Nothing is to be reported again while it stays so.
+        #expect(receivers[0].receiver?.hasNews == false)
+        receivers[0].damaged = []
+        #expect(receivers[0].receiver?.hasNews == true)
+    }
+
+    @Test("What could be set after all is reported, also if a push to another group has brought that about")
+    func recovery() throws {
+        receivers[0].damaged = ["d0"]
+        _ = try push(["k": 1], to: ["web"])
+        run()
+        receivers[0].damaged = []
+        _ = try push(["k": 1], to: ["db"])
+        #expect(try receivers[0].receiver?.follow(within: 0) == .changes)
+    }
+
     @Test("A key that isn't there can't be removed, unless another group has it")
     func absence() throws {
         _ = try push(["k": 1], to: ["db"])
-        #expect(throws: OperatorFailure.self) { try push(["k": nil], to: ["web"]) }
-        #expect(throws: OperatorFailure.self) { try push(["k": nil, "l": nil], to: ["db"]) }
+        expectAbsent("k") { _ = try push(["k": nil], to: ["web"]) }
+        expectAbsent("l") { _ = try push(["k": nil, "l": nil], to: ["db"]) }
         _ = try push(["k": nil], to: ["web", "db"])
-        #expect(throws: OperatorFailure.self) { try push(["k": nil], to: ["web", "db"]) }
+        expectAbsent("k") { _ = try push(["k": nil], to: ["web", "db"]) }
         run()
         #expect(values("k").allSatisfy { $0 == nil })
     }
@@ -332,6 +442,25 @@ struct RolloutTests {
     }
 }
 
+/// Two threads that take turns.
+private final class Turns: Sendable {
+    private let turns = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+
+    /// Runs the second thread until it passes its turn or ends.
+    func begin(_ body: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread { [turns] in
+            body()
+            turns[0].signal()
+        }
+        turns[0].wait()
+    }
+
+    func pass(from thread: Int) {
+        turns[1 - thread].signal()
+        turns[thread].wait()
+    }
+}
+
 /// Operators and receivers that a seed drives through faults, with a model of what must come of it.
 private final class RolloutWorld {
     private struct Pushed {
@@ -366,14 +495,23 @@ private final class RolloutWorld {
         }
     }
 
-    private func desk() -> Operator {
-        Operator(SimulatedRegisters.Connection(to: service), with: PlainSeal(), as: "operator", retryingAfter: .zero)
+    /// Returns an operator who writes in parts of two changes, and between whose steps others work.
+    private func desk(isAlone: Bool = false) -> Operator {
+        let connection = SimulatedRegisters.Connection(to: service)
+        connection.beforeWrite = { [unowned self] in
+            if isAlone || isHealing || Int.random(in: 0..<20, using: &random) > 0 { return }
+            Bool.random(using: &random) ? push(isAlone: true) : change(isAlone: true)
+        }
+        return Operator(connection, with: PlainSeal(), as: "operator", writing: 2, retryingAfter: .zero)
     }
 
     func findings() -> [String] {
         service.faults = .init(isUnreachable: 5, losesAnswer: 5, losesEvent: 10, repeatsEvent: 10)
         for _ in 0..<80 { step() }
         (isHealing, service.faults) = (true, .init())
+        for rollout in (try? desk().rollouts()) ?? [] where rollout.unfinished != nil {
+            do { _ = try desk().undo(rollout.number) } catch { complaints.append("It can't be undone: \(error).") }
+        }
         for receiver in receivers {
             for _ in 0..<4 where !receiver.run(examining: true) { complaints.append("A receiver has no rest.") }
         }
@@ -391,7 +529,7 @@ private final class RolloutWorld {
         }
     }
 
-    private func push() {
+    private func push(isAlone: Bool = false) {
         guard let group = Self.groups.randomElement(using: &random) else { return }
         let keys = Self.keys.filter { _ in Bool.random(using: &random) }
         if keys.isEmpty { return }
@@ -401,7 +539,7 @@ private final class RolloutWorld {
         let size = Bool.random(using: &random) ? 4 : Int.random(in: 1...3, using: &random)
         let values = Dictionary(uniqueKeysWithValues: keys.map { (PushedKey($0, of: "d0", in: .managed), value) })
         do {
-            let rollout = try desk().push(values, to: [group], at: 1) { number in
+            let rollout = try desk(isAlone: isAlone).push(values, to: [group], at: 1) { number in
                 size == 4 ? .all : Share(of: size, among: machines, in: number)
             }
             for key in keys {
@@ -415,10 +553,11 @@ private final class RolloutWorld {
         }
     }
 
-    private func change() {
+    private func change(isAlone: Bool = false) {
         guard let number = pushed.randomElement(using: &random)?.number else { return }
         let undoes = Bool.random(using: &random)
-        do { _ = try undoes ? desk().undo(number) : desk().set(.all, of: number) } catch { return settle() }
+        let desk = desk(isAlone: isAlone)
+        do { _ = try undoes ? desk.undo(number) : desk.set(.all, of: number) } catch { return settle() }
         settle()
     }
 

@@ -62,6 +62,8 @@ final class SimulatedRegisters {
         var writesLeft: Int?
         /// Something that happens after the next write, whose answer is then lost.
         var interruption: (() -> Void)?
+        /// Something that happens before each write.
+        var beforeWrite: (() -> Void)?
 
         init(to service: SimulatedRegisters) { self.service = service }
 
@@ -94,6 +96,7 @@ final class SimulatedRegisters {
         func write(
             _ writes: [RegisterWrite], expecting expected: [String: Int64]
         ) throws(RegisterFailure) -> Int64? {
+            beforeWrite?()
             try attempt()
             if let left = writesLeft {
                 if left == 0 { throw .unavailable("It can't be reached.") }

@@ -7,14 +7,17 @@ package final class Operator {
     private let service: any RegisterService
     private let seal: any FleetSeal
     private let author: String
+    /// The number of changes that are written together.
+    private let changesAtOnce: Int
     /// The time to wait after a failure, before the next attempt.
     private let delay: Duration
 
     package init(
-        _ service: any RegisterService, with seal: any FleetSeal, as author: String,
+        _ service: any RegisterService, with seal: any FleetSeal, as author: String, writing changesAtOnce: Int = 100,
         retryingAfter delay: Duration = .milliseconds(200)
     ) {
-        (self.service, self.seal, self.author, self.delay) = (service, seal, author, delay)
+        (self.service, self.seal, self.author) = (service, seal, author)
+        (self.changesAtOnce, self.delay) = (changesAtOnce, delay)
     }
 
     // MARK: Reading
@@ -126,7 +129,7 @@ package final class Operator {
             var others = [RegisterWrite(RegisterName.last(seal), Array("\(rollout.number)".utf8))]
             let old = rollout.number - Rollout.maximum
             // One that isn't for all machines yet must be ended some time.
-            if old > 0, try self.rollout(old).map({ $0.isUndone || $0.share == .all }) ?? false {
+            if old > 0, try self.rollout(old).map(\.isEnded) ?? false {
                 others.append(RegisterWrite(RegisterName.rollout(old, seal), nil))
             }
             let writes = try rollout.changes.map { try write($0, of: rollout) }
@@ -158,11 +161,10 @@ package final class Operator {
         let share = choose(number)
         var changes: [Rollout.Change] = []
         // A removal of what isn't there, such as of a misspelled key, would be shown as a change.
-        let absent = values.first { key, value in
-            value == nil
-                && groups.allSatisfy { found[RegisterName.entry(key, of: $0, with: seal)]?.entry.isRemoval ?? true }
+        let absent = values.filter { $0.value == nil }.keys.filter { key in
+            groups.allSatisfy { found[RegisterName.entry(key, of: $0, with: seal)]?.entry.isRemoval ?? true }
         }
-        if let absent { throw OperatorFailure.absent(absent.key) }
+        if let key = absent.min() { throw OperatorFailure.absent(key) }
         var expected = [RegisterName.last(seal): last?.revision ?? 0]
         for group in groups {
             for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -223,7 +225,7 @@ package final class Operator {
         var parts: [[RegisterWrite]] = [[]]
         var size = recordSize
         for entry in entries {
-            if parts[parts.count - 1].count == Self.changesAtOnce || size + entry.size > RegisterLimits.bytes {
+            if parts[parts.count - 1].count == changesAtOnce || size + entry.size > RegisterLimits.bytes {
                 parts.append([])
                 size = recordSize
             }
@@ -237,27 +239,25 @@ package final class Operator {
         }
         let firstWrites = [parts.count == 1 ? record : firstRecord] + others + parts[0]
         guard
-            let revision = try write(
+            var revision = try write(
                 firstWrites, expecting: conditions(of: firstWrites), recording: parts.count == 1 ? rollout : first)
         else { return false }
         if parts.count > 1 { begin(rollout) }
         for (index, part) in parts.enumerated().dropFirst() {
-            let writes = index == parts.count - 1 ? part + [record] : part
-            var conditions = conditions(of: writes)
-            // Nobody has changed it since.
-            conditions[name] = revision
+            // Nobody has changed it since. That it is written again tells others that they haven't read all of it.
+            let writes = part + [index == parts.count - 1 ? record : firstRecord]
+            let expected = conditions(of: part).merging([name: revision]) { $1 }
             do {
-                guard try write(writes, expecting: conditions, recording: nil) != nil else {
-                    throw OperatorFailure.incomplete(rollout.number, "Others have changed it.")
+                guard let new = try write(writes, expecting: expected, recording: nil) else {
+                    throw OperatorFailure.incomplete(rollout.number, nil)
                 }
+                revision = new
             } catch let failure as RegisterFailure {
-                throw OperatorFailure.incomplete(rollout.number, "\(failure)")
+                throw OperatorFailure.incomplete(rollout.number, failure)
             }
         }
         return true
     }
-
-    private static let changesAtOnce = 100
 
     /// Writes registers, if need be several times: conditions keep them from being written twice.
     ///
@@ -288,12 +288,11 @@ package final class Operator {
                 guard let write = writes.first, let register = try service.register(write.name) else { return nil }
                 return register.contents == write.contents ? register.revision : nil
             } catch {
-                guard case .unavailable(let reason) = error else { throw error }
+                let isLast: Bool
+                if case .unavailable = error { isLast = attempt == Self.attempts } else { isLast = true }
+                if isLast, let rollout, isUnknown { throw OperatorFailure.unknownOutcome(rollout.number, error) }
+                if isLast { throw error }
                 isUnknown = true
-                if attempt == Self.attempts, let rollout {
-                    throw OperatorFailure.unknownOutcome(rollout.number, reason)
-                }
-                if attempt == Self.attempts { throw error }
                 Backoff.pause(delay * attempt)
             }
         }
@@ -308,10 +307,12 @@ package final class Operator {
     package func set(_ share: Share, of number: Int64) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
         try change(number) { rollout in
             rollout.share = share
-        } entries: { entry, _ in
-            var entry = entry
-            entry.share = share
-            return entry.rollout == number ? entry : nil
+        } entries: { _ in
+            { entry, _ in
+                var entry = entry
+                entry.share = share
+                return entry.rollout == number ? entry : nil
+            }
         }
     }
 
@@ -319,49 +320,75 @@ package final class Operator {
     ///
     /// - Returns: The rollout, and the changes of which a later rollout has replaced the values.
     package func undo(_ number: Int64) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
-        // The earlier rollouts that have set its former values, up to the last one that wasn't undone; and those
-        // before that one, if it isn't for all machines.
+        try change(number, undoes: true) { rollout in
+            rollout.isUndone = true
+        } entries: { rollout in
+            let earlier = try earlier(than: rollout)
+            return { entry, change in
+                func before(_ earlier: Rollout) -> FormerValue {
+                    earlier.changes.first { $0.group == change.group && $0.key == change.key }?.former ?? .none
+                }
+                // An earlier rollout that was undone doesn't come back.
+                func standing(_ former: FormerValue) -> FormerValue {
+                    var former = former
+                    while let undone = earlier[former.rollout], undone.isUndone { former = before(undone) }
+                    return former
+                }
+                let former = standing(change.former)
+                var entry = entry
+                if entry.rollout == number {
+                    (entry.value, entry.rollout) = (former.value, former.rollout)
+                    (entry.share, entry.former) = (.all, .none)
+                    if let rollout = earlier[former.rollout] {
+                        (entry.share, entry.former) = (rollout.share, standing(before(rollout)))
+                    }
+                } else if entry.former.rollout == number {
+                    // A later rollout has given its value to some machines only.
+                    entry.former = former
+                } else {
+                    return nil
+                }
+                return entry
+            }
+        }
+    }
+
+    /// Returns the earlier rollouts that have set a rollout's former values, up to the last one that wasn't undone; and
+    /// those before that one, if it isn't for all machines.
+    private func earlier(than rollout: Rollout) throws -> [Int64: Rollout] {
         var earlier: [Int64: Rollout] = [:]
-        var wanted = try rollout(number)?.changes.map(\.former.rollout) ?? []
+        var wanted = rollout.changes.map(\.former.rollout)
         while let next = wanted.popLast() {
-            guard next > 0, earlier[next] == nil, let found = try rollout(next) else { continue }
+            guard next > 0, earlier[next] == nil, let found = try self.rollout(next) else { continue }
             earlier[next] = found
             if found.isUndone || found.share != .all { wanted += found.changes.map(\.former.rollout) }
         }
-        return try change(number, undoes: true) { rollout in
-            rollout.isUndone = true
-        } entries: { entry, change in
-            var entry = entry
-            // An earlier rollout that was undone doesn't come back.
-            var former = change.former
-            func before(_ earlier: Rollout) -> FormerValue {
-                earlier.changes.first { $0.group == change.group && $0.key == change.key }?.former ?? .none
-            }
-            func standing(_ former: FormerValue) -> FormerValue {
-                var former = former
-                while let undone = earlier[former.rollout], undone.isUndone { former = before(undone) }
-                return former
-            }
-            former = standing(former)
-            if entry.rollout == number {
-                (entry.value, entry.rollout) = (former.value, former.rollout)
-                (entry.share, entry.former) = (.all, .none)
-                if let rollout = earlier[former.rollout] {
-                    (entry.share, entry.former) = (rollout.share, standing(before(rollout)))
-                }
-            } else if entry.former.rollout == number {
-                // A later rollout has given its value to some machines only.
-                entry.former = former
-            } else {
-                return nil
-            }
-            return entry
+        return earlier
+    }
+
+    /// Returns the removals of a rollout that stand although their entries are gone: the mark of a removal is itself
+    /// removed after some time.
+    private func standingRemovals(
+        of rollout: Rollout, without found: [String: Found]
+    ) throws -> [String: PushedEntry] {
+        var removals: [String: PushedEntry] = [:]
+        for change in rollout.changes where change.value == nil {
+            let name = RegisterName.entry(change.key, of: change.group, with: seal)
+            guard found[name] == nil else { continue }
+            removals[name] = PushedEntry(
+                change.key, of: change.group, nil, rollout: rollout.number, share: rollout.share, former: change.former)
         }
+        if removals.isEmpty { return [:] }
+        // A later rollout may have removed it again, after another one had set it.
+        for later in try rollouts() where later.number > rollout.number && !later.isUndone {
+            for name in names(of: later) { removals[name] = nil }
+        }
+        return removals
     }
 
     private func change(
         _ number: Int64, undoes: Bool = false, record: (inout Rollout) -> Void,
-        entries make: (PushedEntry, Rollout.Change) -> PushedEntry?
+        entries prepare: (Rollout) throws -> (PushedEntry, Rollout.Change) -> PushedEntry?
     ) throws -> (rollout: Rollout, replaced: [Rollout.Change]) {
         let name = RegisterName.rollout(number, seal)
         for _ in 0..<Self.attempts {
@@ -370,19 +397,18 @@ package final class Operator {
             }
             // An undo may have been interrupted.
             if rollout.isUndone, !undoes { throw OperatorFailure.undone(number) }
+            // What was never written can't be shared.
+            if rollout.unfinished == .push, !undoes { throw OperatorFailure.partlyPushed(number) }
             let found = try entries(names(of: rollout))
+            let removals = try standingRemovals(of: rollout, without: found)
+            // Other records are read after the entries, which would show that they have changed since.
+            let make = try prepare(rollout)
             var expected = [name: register.revision]
             var writes: [RegisterWrite] = []
             var replaced: [Rollout.Change] = []
             for change in rollout.changes {
                 let entryName = RegisterName.entry(change.key, of: change.group, with: seal)
-                var current = found[entryName]
-                if current == nil, change.value == nil {
-                    // The mark of a removal is itself removed after some time.
-                    let removal = PushedEntry(
-                        change.key, of: change.group, nil, rollout: number, share: rollout.share, former: change.former)
-                    current = Found(entry: removal, revision: 0)
-                }
+                let current = found[entryName] ?? removals[entryName].map { Found(entry: $0, revision: 0) }
                 let isReplaced = current.map { $0.entry.rollout > number } ?? false
                 guard let current, let entry = make(current.entry, change) else {
                     if isReplaced { replaced.append(change) }
@@ -395,19 +421,16 @@ package final class Operator {
                         entryName, try entry.sealed(with: seal), isTemporary: entry.value == nil && entry.share == .all)
                 )
             }
-            // What a share never wrote stays so.
-            let isPushed = undoes || rollout.unfinished != .push
-            if writes.isEmpty, rollout.unfinished == nil || !isPushed {
+            if writes.isEmpty, rollout.unfinished == nil {
                 throw rollout.isUndone ? OperatorFailure.undone(number) : OperatorFailure.replaced(number)
             }
-            rollout.unfinished = isPushed ? nil : .push
+            rollout.unfinished = nil
             record(&rollout)
             var random = SystemRandomNumberGenerator()
             rollout.marks = rollout.marks.suffix(20) + [random.next()]
-            let work = undoes ? Rollout.Work.undo : isPushed ? .share : .push
-            if try commit(rollout, entries: writes, expecting: expected, unfinished: work) {
-                return (rollout, replaced)
-            }
+            let isWritten = try commit(
+                rollout, entries: writes, expecting: expected, unfinished: undoes ? .undo : .share)
+            if isWritten { return (rollout, replaced) }
         }
         throw OperatorFailure.busy
     }
@@ -421,10 +444,13 @@ package enum OperatorFailure: Error, Sendable {
     case unfinished(PushedEntry)
     /// A value or the record of the changes has too many bytes.
     case tooLarge(Int)
-    /// A part of the rollout's changes couldn't be written.
-    case incomplete(Int64, String)
+    /// Only a part of the rollout's changes is pushed.
+    case partlyPushed(Int64)
+    /// Perhaps only a part of the rollout's changes is written: somebody else has changed it, unless there is another
+    /// reason.
+    case incomplete(Int64, RegisterFailure?)
     /// Nobody has said whether the rollout was written; the reason.
-    case unknownOutcome(Int64, String)
+    case unknownOutcome(Int64, RegisterFailure)
     /// There is no rollout with this number, or its record is no longer kept.
     case unknown(Int64)
     /// The rollout has been undone.

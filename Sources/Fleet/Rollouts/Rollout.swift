@@ -32,6 +32,9 @@ package struct Rollout: Hashable, Sendable {
     /// The number of rollouts whose records are kept.
     package static let maximum: Int64 = 1_000
 
+    /// Whether nothing is left to do with it but to undo it.
+    package var isEnded: Bool { unfinished == nil && (isUndone || share == .all) }
+
     /// The groups that have got it, in order.
     package var groups: [String] { Set(changes.map(\.group)).sorted() }
 }
@@ -111,7 +114,9 @@ extension Rollout {
             number: number, milliseconds: UInt64(max(0, time)), author: author, share: share, isUndone: isUndone,
             changes: read,
             marks: marks.compactMap { if case .integer(let mark) = $0 { UInt64(bitPattern: mark) } else { nil } })
-        if case .string(let work)? = entries["unfinished"] { unfinished = Work(rawValue: work) }
+        guard let work = entries["unfinished"] else { return }
+        guard case .string(let name) = work, let work = Work(rawValue: name) else { return nil }
+        unfinished = work
     }
 }
 
