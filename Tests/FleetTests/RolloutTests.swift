@@ -142,6 +142,16 @@ struct RolloutTests {
         _ = try push(["k": nil, "l": nil], to: ["all"])
         run()
         #expect(receivers[0].files[.managed]?["d0"] == ["k": 9, "own": 5])
+        // It is reported as long as it is there.
+        receivers[0].end()
+        run()
+        #expect(receivers[0].receiver?.changed == [Self.key("k")])
+        receivers[0].files[.managed]?["d0"]?["k"] = nil
+        #expect(receivers[0].receiver?.checkFiles() == true)
+        run()
+        #expect(receivers[0].receiver?.changed == [])
+        receivers[0].files[.managed]?["d0"]?["k"] = 9
+        #expect(receivers[0].receiver?.checkFiles() == false)
     }
 
     @Test("A receiver that was away during a compaction reads everything, and loses no change before the compaction")

@@ -164,7 +164,7 @@ final class SimulatedReceiver: ReceiverFiles, ReceiverStore {
     private var crashes: () -> Bool
     private(set) var receiver: Receiver?
     var files: [PushedLayer: [DomainName: DomainValues]] = [:]
-    /// The domains whose files can't be written.
+    /// The domains whose files can't be used.
     var damaged: Set<DomainName> = []
     private(set) var gaps = 0
 
@@ -174,7 +174,8 @@ final class SimulatedReceiver: ReceiverFiles, ReceiverStore {
     }
 
     func values(of domain: DomainName, in layer: PushedLayer) throws(DefaultsError) -> DomainValues {
-        files[layer]?[domain] ?? [:]
+        if damaged.contains(domain) { throw DefaultsError(.damaged, "It is damaged.") }
+        return files[layer]?[domain] ?? [:]
     }
 
     func version(of domain: DomainName, in layer: PushedLayer) -> String {
@@ -226,7 +227,7 @@ final class SimulatedReceiver: ReceiverFiles, ReceiverStore {
             // As the loop of the program does after a time.
             if !receiver.problems.isEmpty { try receiver.apply() }
             if examining, try receiver.examine() == .gap { gaps += 1 }
-            try receiver.report(named: "\(machine)", version: "1", at: 1)
+            try receiver.sendReport(named: "\(machine)", version: "1", at: 1)
             return true
         } catch {
             self.receiver = nil

@@ -35,13 +35,21 @@ package final class Receiver {
     /// The keys that can't be set, with the reasons.
     private var refused: [PushedKey: DefaultsError] = [:]
     /// The keys that can't be set, or whose files can't be read, with the reasons.
-    package var problems: [ReceiverReport.Problem] { problems(with: reported) }
+    package var problems: [ReceiverReport.Problem] {
+        refused.merging(found.unreadable) { $1 }.sorted { $0.key < $1.key }.map {
+            ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
+        }
+    }
     /// The number of registers that can't be read: a later version has written them, or nobody with the key.
     package private(set) var unreadable = 0
     /// The differences that the last comparison found, which changes on their way may explain.
     private var suspicion: [String: Int64] = [:]
-    /// The keys that the last report named as changed, and those whose files couldn't be read.
-    private var reported = LocalChanges()
+    /// The keys that somebody on the machine had changed when its files were last read.
+    package var changed: [PushedKey] { found.changed }
+    /// The local changes that were found last.
+    private var found = LocalChanges()
+    /// The last report.
+    private var reported: ReceiverReport?
     /// The version of each file when it was last checked.
     private var versions: [Domain: String] = [:]
 
@@ -77,7 +85,7 @@ package final class Receiver {
     ///   can't be written.
     package func follow(within milliseconds: Int32) throws -> Outcome {
         guard let event = try service.nextEvent(within: milliseconds) else { return .nothing }
-        let former = state.mirror.registers
+        let (former, applied, problems) = (state.mirror.registers, state.applied, Set(refused.keys))
         let isApplied = state.mirror.apply(event)
         remember(former)
         switch isApplied {
@@ -92,7 +100,8 @@ package final class Receiver {
                 let (old, new) = (former[name], state.mirror.registers[name])
                 return old != new && [old, new].contains { $0.map(concerns) ?? false }
             }
-            return isConcerned ? .changes : .others
+            // What couldn't be set before may have been set now.
+            return isConcerned || state.applied != applied || Set(refused.keys) != problems ? .changes : .others
         case false?: return .nothing
         }
     }
@@ -225,14 +234,19 @@ package final class Receiver {
             let values = try files.values(of: domain, in: layer)
             for key in removed {
                 guard let hash = values[key.key].map({ Applied.hash($0) }) else { continue }
-                // What somebody has set since stays.
-                if state.pending[key]?.contains(hash) == true { edit[key.key] = .some(nil) }
+                if state.pending[key]?.contains(hash) == true {
+                    edit[key.key] = .some(nil)
+                } else {
+                    // What somebody has set since stays.
+                    state.kept.insert(key)
+                }
             }
         }
         if !edit.isEmpty { try set(edit, of: domain, in: layer, keys) }
         for key in keys where refused[key] == nil {
             state.applied[key] = wanted[key].map { Applied($0) }
             state.pending[key] = nil
+            if wanted[key] != nil { state.kept.remove(key) }
         }
     }
 
@@ -254,7 +268,8 @@ package final class Receiver {
 
     // MARK: Reporting
 
-    /// The keys that somebody on the machine has changed since they were set, and those whose files can't be read.
+    /// The keys that somebody on the machine has changed since they were set or removed, and those whose files can't be
+    /// read.
     private struct LocalChanges: Hashable {
         var changed: [PushedKey] = []
         var unreadable: [PushedKey: DefaultsError] = [:]
@@ -264,54 +279,65 @@ package final class Receiver {
     ///
     /// - Returns: Whether the last report is outdated.
     package func checkFiles() -> Bool {
-        let domains = Set(state.applied.keys.map { Domain($0.layer, $0.domain) })
-        if domains.allSatisfy({ versions[$0] == version(of: $0) }) { return false }
-        return localChanges() != reported
+        let domains = Set(Set(state.applied.keys).union(state.kept).map { Domain($0.layer, $0.domain) })
+        return domains.contains { versions[$0] != version(of: $0) } && hasNews
+    }
+
+    /// Whether a report would say something else than the last one, apart from the time.
+    package var hasNews: Bool {
+        guard let last = reported else { return true }
+        var new = report(named: last.name, version: last.version, at: last.milliseconds)
+        new.revision = last.revision
+        return new != last
     }
 
     private func version(of domain: Domain) -> String? {
         (try? DomainName(domain.domain)).map { files.version(of: $0, in: domain.layer) }
     }
 
-    private func localChanges() -> LocalChanges {
+    private func findLocalChanges() {
         var changes = LocalChanges()
         versions = [:]
-        for (domain, keys) in Dictionary(grouping: state.applied, by: { Domain($0.key.layer, $0.key.domain) }) {
+        let keys = state.applied.mapValues(\.hash).map { ($0, Optional($1)) } + state.kept.map { ($0, nil) }
+        for (domain, keys) in Dictionary(grouping: keys, by: { Domain($0.0.layer, $0.0.domain) }) {
             guard let name = try? DomainName(domain.domain) else { continue }
             // The version is that of the values, or an earlier one.
             versions[domain] = version(of: domain)
             do throws(DefaultsError) {
                 let values = try files.values(of: name, in: domain.layer)
-                for (key, applied) in keys where values[key.key].map({ Applied.hash($0) }) != applied.hash {
+                for (key, hash) in keys where values[key.key].map({ Applied.hash($0) }) != hash {
                     changes.changed.append(key)
                 }
+                // Once it is gone, nobody has kept it.
+                for (key, hash) in keys where hash == nil && values[key.key] == nil { state.kept.remove(key) }
             } catch {
                 for (key, _) in keys { changes.unreadable[key] = error }
             }
         }
         changes.changed.sort()
-        return changes
+        found = changes
     }
 
     /// Writes this machine's report.
-    package func report(named name: String, version: String, at milliseconds: UInt64) throws {
-        let changes = localChanges()
-        let problems = problems(with: changes)
-        let counts = Dictionary(state.applied.values.map { ($0.rollout, 1) }, uniquingKeysWith: +)
-        let report = ReceiverReport(
-            machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
-            milliseconds: milliseconds, version: version, problems: Array(problems.prefix(Self.maximumKeys)),
-            unreadable: unreadable, changed: Array(changes.changed.prefix(Self.maximumKeys)), counts: counts)
+    package func sendReport(named name: String, version: String, at milliseconds: UInt64) throws {
+        let report = report(named: name, version: version, at: milliseconds)
         let register = RegisterName.receiver(state.machine, seal)
         _ = try service.write(
             [RegisterWrite(register, try report.sealed(with: seal), isTemporary: true)], expecting: [:])
-        reported = changes
+        reported = report
     }
 
-    private func problems(with changes: LocalChanges) -> [ReceiverReport.Problem] {
-        refused.merging(changes.unreadable) { $1 }.sorted { $0.key < $1.key }.map {
-            ReceiverReport.Problem(key: $0.key, reason: "\($0.value)")
-        }
+    private func report(named name: String, version: String, at milliseconds: UInt64) -> ReceiverReport {
+        findLocalChanges()
+        let (problems, changed) = (problems, found.changed)
+        // A key of which the report has no room to say that something is wrong must not count as set.
+        let unsaid = Set(problems.dropFirst(Self.maximumKeys).map(\.key) + changed.dropFirst(Self.maximumKeys))
+        let counts = Dictionary(
+            state.applied.filter { !unsaid.contains($0.key) }.map { ($0.value.rollout, 1) }, uniquingKeysWith: +)
+        return ReceiverReport(
+            machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
+            milliseconds: milliseconds, version: version, problems: Array(problems.prefix(Self.maximumKeys)),
+            unreadable: unreadable, changed: Array(changed.prefix(Self.maximumKeys)), counts: counts)
     }
 
     private static let maximumKeys = 200
@@ -328,6 +354,8 @@ package struct ReceiverState: Hashable, Sendable {
     package internal(set) var applied: [PushedKey: Applied] = [:]
     /// The hashes of the values that may be in the files because the machine was about to set them.
     package internal(set) var pending: [PushedKey: Set<ContentHash>] = [:]
+    /// The keys that are no longer pushed, and have a value that somebody on the machine has set.
+    package internal(set) var kept: Set<PushedKey> = []
 
     /// A value that was set.
     package struct Applied: Hashable, Sendable {
@@ -359,6 +387,7 @@ package struct ReceiverState: Hashable, Sendable {
         [
             "machine": .string(machine.text), "mirror": mirror.propertyList,
             "lastReadable": .dictionary(lastReadable.mapValues { .data($0) }),
+            "kept": .array(kept.sorted().map { .array($0.parts) }),
             "pending": .array(
                 pending.sorted { $0.key < $1.key }.map { key, hashes in
                     .array(key.parts + hashes.map { Int64(bitPattern: $0.value) }.sorted().map { .integer($0) })
@@ -375,7 +404,8 @@ package struct ReceiverState: Hashable, Sendable {
     package init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .string(let machine)? = entries["machine"],
             let machine = MachineID(machine), let mirror = entries["mirror"].flatMap({ RegisterMirror($0) }),
-            case .array(let applied)? = entries["applied"], case .array(let pending)? = entries["pending"]
+            case .array(let applied)? = entries["applied"], case .array(let pending)? = entries["pending"],
+            case .array(let kept)? = entries["kept"]
         else { return nil }
         self.init(machine)
         self.mirror = mirror
@@ -383,6 +413,10 @@ package struct ReceiverState: Hashable, Sendable {
         for (name, value) in lastReadable {
             guard case .data(let contents) = value else { return nil }
             self.lastReadable[name] = contents
+        }
+        for value in kept {
+            guard case .array(let parts) = value, let key = PushedKey(parts[...]) else { return nil }
+            self.kept.insert(key)
         }
         for value in pending {
             guard case .array(let parts) = value, let key = PushedKey(parts.prefix(3)) else { return nil }

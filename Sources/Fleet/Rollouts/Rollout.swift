@@ -62,6 +62,8 @@ package struct ReceiverReport: Hashable, Sendable {
     package struct Problem: Hashable, Sendable {
         package var key: PushedKey
         package var reason: String
+
+        package init(key: PushedKey, reason: String) { (self.key, self.reason) = (key, reason) }
     }
 }
 

@@ -119,7 +119,7 @@ struct Receive: ParsableCommand {
                     if let time = nextRetry, time <= .now() {
                         try receiver.apply()
                         nextRetry = nil
-                        nextReport = .now()
+                        if receiver.hasNews { nextReport = .now() }
                     }
                     if nextCheck <= .now() {
                         if receiver.checkFiles() { nextReport = min(nextReport, max(.now(), lastReport + Self.pause)) }
@@ -127,7 +127,7 @@ struct Receive: ParsableCommand {
                     }
                     nextRetry = receiver.problems.isEmpty ? nil : nextRetry ?? .now() + Self.retryInterval
                     if nextReport <= .now() {
-                        try receiver.report(named: name, version: Version.current, at: Timestamp.now().milliseconds)
+                        try receiver.sendReport(named: name, version: Version.current, at: Timestamp.now().milliseconds)
                         lastReport = .now()
                         nextReport = lastReport + Self.interval
                     }
