@@ -119,16 +119,14 @@ class Cluster:
         return name
 
     def restore(self, backup):
-        """Restores a backup, as etcd's documentation says, with all members stopped."""
+        """Restores a backup, as the page says, with all members stopped."""
         cluster = ",".join(f"m{number}=https://{NETWORK}.{number}:2380" for number in self.numbers)
         for number in self.numbers:
             place = self.place / f"m{number}"
             subprocess.run(["rm", "-rf", place / "data"], check=True)
-            token = next(line.split()[1] for line in (place / "etcd.yml").read_text().splitlines()
-                         if line.startswith("initial-cluster-token"))
             subprocess.run(
                 ["etcdctl", "snapshot", "restore", backup, "--name", f"m{number}", "--data-dir", place / "data",
-                 "--initial-cluster", cluster, "--initial-cluster-token", token,
+                 "--initial-cluster", cluster, "--initial-cluster-token", "restored",
                  "--initial-advertise-peer-urls", f"https://{NETWORK}.{number}:2380"],
                 check=True, capture_output=True, env=os.environ | {"ETCDCTL_API": "3"})
 

@@ -395,6 +395,22 @@ class FaultTests(EtcdCase):
         self.assertEqual(other.values(DOMAIN), expected)
         self.assertIn("Some changes arrived late", receiver.complaints)
 
+    def test_what_is_pushed_at_once_after_a_restore_is_not_taken_for_something_else(self):
+        receivers = self.add_many(2)
+        push = lambda value: self.cluster.push("--to", "web", DOMAIN, "k", value)
+        self.cluster.rollout(push("start"), "--wait", "30")
+        backup = self.place / "backup"
+        self.cluster.etcdctl("snapshot", "save", str(backup), certificate="root")
+        self.cluster.rollout(push("lost"), "--wait", "30")
+        for number in self.cluster.numbers:
+            self.cluster.stop(number)
+        self.cluster.restore(backup)
+        for number in self.cluster.numbers:
+            self.cluster.start(number)
+        # It may have the revision of what is lost.
+        self.cluster.rollout(push("new"), "--wait", "90")
+        self.assert_values(receivers, "k", "new")
+
     def test_two_operators_push_at_the_same_time(self):
         receivers = self.add_many(2)
         numbers = []

@@ -375,12 +375,12 @@ package struct ReceiverState: Hashable, Sendable {
 
     package init(_ machine: MachineID) { self.machine = machine }
 
-    /// Forgets what the machine has set in its files, so that it sets everything again.
+    /// Forgets what the machine has received and set in its files, so that it reads and sets everything again.
     ///
     /// What is no longer pushed is still removed, unless somebody has changed it.
     package mutating func restore() {
         for (key, applied) in applied { pending[key, default: []].insert(applied.hash) }
-        applied = [:]
+        (applied, mirror) = ([:], RegisterMirror())
     }
 
     package var propertyList: PropertyListValue {

@@ -34,7 +34,7 @@ struct Receive: ParsableCommand {
     @Option(help: "The name that operators see (default: the host's name).") var name: String?
     @Option(help: "The directory of the machine's state.", completion: .directory)
     var state = "/var/lib/defaultsd/receiver"
-    @Flag(help: "Set all pushed keys again at the next start, also those that somebody has changed here; then exit.")
+    @Flag(help: "Mark all pushed keys to be set again at the next start, also those changed on this machine, and exit.")
     var restore = false
 
     func validate() throws {
