@@ -1,5 +1,6 @@
 """Fleets on etcd, on the real thing."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -101,8 +102,10 @@ class RolloutTests(EtcdCase):
         self.assertEqual(both.values(DOMAIN, "system"), {"Own": "x"})
         # The last part of this is for a group in which neither machine is.
         keys = " ".join(f"k{index} = v;" for index in range(150))
-        number = self.cluster.push("--to", "web,www", "--ahead", DOMAIN, "{" + keys + "}")
-        self.cluster.rollout(number, "--wait", "30")
+        pushed = command("push", "--to", "web,www", "--ahead", DOMAIN, "{" + keys + "}", environment=self.cluster.operator)
+        self.assertIn("Writing rollout 3 in parts. If this is interrupted, run", pushed.stderr)
+        self.assertEqual(pushed.stdout.count(" -> "), 20)
+        self.cluster.rollout(3, "--wait", "30")
         self.assertEqual([len(machine.values(DOMAIN)) for machine in (web, both)], [150, 150])
 
     def test_what_somebody_changes_on_a_machine_is_reported_at_once(self):
@@ -150,18 +153,29 @@ class RolloutTests(EtcdCase):
         receiver = self.add("w")
         self.await_reports(1)
         words = ["push", "--to", "web", DOMAIN, "{" + " ".join(f"k{index} = v;" for index in range(2_000)) + "}"]
+        # It can't go on when it says that the first part is written.
+        full = os.pipe()
+        os.set_blocking(full[1], False)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(full[1], b"x"):
+                pass
+        os.set_blocking(full[1], True)
         process = subprocess.Popen(
             [PROGRAMS / "defaults-fleet", *words], env=os.environ | self.cluster.operator, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
-        line = process.stderr.readline()
+            stderr=full[1], text=True)
+        await_true(lambda: self.cluster.rollout(1, check=False), "the first part")
         process.kill()
         self.assertEqual(process.communicate()[0], "")
-        self.assertIn("fleet rollout 1 --undo", line)
+        os.close(full[1])
+        with os.fdopen(full[0]) as said:
+            self.assertEqual(said.read().strip("x"), "")
         listed = command("rollout", environment=self.cluster.operator).stdout
         self.assertTrue(listed.startswith("1 ") and listed.endswith("incomplete\n"), listed)
         self.assertEqual(self.cluster.rollout(1)["unfinished"], "push")
         waiting = command("rollout", "1", "--wait", "1", environment=self.cluster.operator, check=False)
-        self.assertEqual((waiting.returncode, "is under way, or was interrupted" in waiting.stdout), (124, True))
+        self.assertEqual((waiting.returncode, "is still running or was interrupted" in waiting.stdout), (124, True))
+        shared = command("rollout", "1", "--share", "all", environment=self.cluster.operator, check=False)
+        self.assertEqual((shared.returncode, "Only a part of rollout 1" in shared.stderr), (75, True), shared.stderr)
         self.cluster.rollout(1, "--undo", "--wait", "30")
         self.assertEqual(receiver.values(DOMAIN), {})
 

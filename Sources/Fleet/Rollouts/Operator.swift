@@ -172,6 +172,8 @@ package final class Operator {
                 let current = found[name]
                 expected[name] = current?.revision ?? 0
                 var former = FormerValue.none
+                // A group that doesn't have the key has none to remove.
+                if value == nil, current?.entry.isRemoval ?? true { continue }
                 if let entry = current?.entry {
                     if entry.share != .all { throw OperatorFailure.unfinished(entry) }
                     former = FormerValue(value: entry.value, rollout: entry.rollout)

@@ -70,13 +70,13 @@ struct Push: ParsableCommand {
                 ? $0.plan(values, to: groups, at: now, choosing: share)
                 : $0.push(values, to: groups, at: now, choosing: share) { rollout in
                     Failure.report(
-                        "Writing rollout \(rollout.number) in parts. If this is interrupted: defaults fleet rollout "
-                            + "\(rollout.number) --undo")
+                        "Writing rollout \(rollout.number) in parts. If this is interrupted, run `defaults fleet "
+                            + "rollout \(rollout.number) --undo`.")
                 }
         }
         let included = machines.filter { rollout.share.includes($0.machine, in: rollout.number) }
         if json { return print(JSONText.of(RolloutText.propertyList(rollout, for: included))) }
-        for change in rollout.changes { print(RolloutText.line(change)) }
+        for line in RolloutText.lines(rollout.changes) { print(line) }
         if all.count > machines.count {
             print("Silent for an hour, and not counted: \((all.count - machines.count).counting("machine")).")
         }
@@ -273,19 +273,26 @@ extension OperatorFailure {
             Failure("Others keep pushing the same keys. Nothing was changed; try again.", .temporaryFailure)
         case .unfinished(let entry):
             Failure(
-                "Rollout \(entry.rollout) has given \(entry.key.domain) \(entry.key.key) to some machines only. End it "
-                    + "first: defaults fleet rollout \(entry.rollout) --share all, or --undo.", .temporaryFailure)
+                "Rollout \(entry.rollout) has given \(entry.key.text) to some machines only. End it first: defaults "
+                    + "fleet rollout \(entry.rollout) --share all, or --undo.", .temporaryFailure)
         case .tooLarge(let size):
             Failure("The values take \(size) bytes; \(RegisterLimits.bytes) is the limit. Push them in parts.", .usage)
-        case .incomplete(let number, let reason):
+        case .partlyPushed(let number):
             Failure(
-                "Only a part of rollout \(number) was written: \(reason) Undo it with `defaults fleet rollout "
-                    + "\(number) --undo`; if it was to be undone or shared, run the same command again.",
-                .temporaryFailure)
+                "Only a part of rollout \(number) is pushed: its push is still running or was interrupted. If it was "
+                    + "interrupted, run `defaults fleet rollout \(number) --undo`.", .temporaryFailure)
+        case .incomplete(let number, nil):
+            Failure(
+                "Somebody else changed rollout \(number) while it was being written, so only a part was. See "
+                    + "`defaults fleet rollout \(number)`.", .temporaryFailure)
+        case .incomplete(let number, let reason?):
+            Failure(
+                "Rollout \(number) may be only partly written: \(reason.failure.message) See `defaults fleet rollout "
+                    + "\(number)`.", .temporaryFailure)
         case .unknownOutcome(let number, let reason):
             Failure(
-                "It isn't known whether rollout \(number) was written: etcd can't be reached (\(reason)). See "
-                    + "`defaults fleet rollout \(number)`.", .temporaryFailure)
+                "It isn't known whether rollout \(number) was written: \(reason.failure.message) See `defaults fleet "
+                    + "rollout \(number)`.", .temporaryFailure)
         case .unknown(let number): Failure("There is no rollout \(number). See `defaults fleet rollout`.", .notFound)
         case .undone(let number): Failure("Rollout \(number) has been undone.", .notFound)
         case .unreadable:
@@ -294,8 +301,8 @@ extension OperatorFailure {
                     + "changed.", .dataError)
         case .absent(let key):
             Failure(
-                "Nothing is pushed to these groups for \(key.domain) \(key.key) in the \(key.layer.rawValue) layer. "
-                    + "Nothing was changed.", .notFound)
+                "Nothing is pushed to these groups for \(key.text) in the \(key.layer.rawValue) layer. Nothing was "
+                    + "changed.", .notFound)
         case .replaced(let number):
             Failure("Later rollouts have replaced all values of rollout \(number).", .notFound)
         }

@@ -147,44 +147,46 @@ struct Receive: ParsableCommand {
     }
 }
 
-/// The problems of a receiver; each is reported once.
+/// The problems of a receiver, and what becomes of them; each is reported once.
 private struct ReceiverReporter {
-    private var reported: Set<String> = []
+    private var problems: Set<String> = []
+    private var failure: String?
     private var unreachableSince: MonotonicTime?
-    private var isUnreachableReported = false
 
     /// The time after which it is reported that no member can be reached, in milliseconds.
     private static let delay: Int64 = 10_000
 
     mutating func update(_ receiver: Receiver) {
-        if isUnreachableReported { Failure.report("etcd can be reached again.") }
-        (unreachableSince, isUnreachableReported) = (nil, false)
-        var texts = Set(ProblemText.all(receiver.problems).map { "\($0.keys) can't be set: \($0.reason)" })
+        if failure != nil { Failure.report("etcd can be used again.") }
+        (unreachableSince, failure) = (nil, nil)
+        var texts = Set(ProblemText.all(receiver.problems).map { "\($0.keys): \($0.reason)" })
+        let reason = "changed on this machine, and stays so until it is pushed again."
+        let changes = receiver.changed.map { ReceiverReport.Problem(key: $0, reason: reason) }
+        texts.formUnion(ProblemText.all(changes).map { "\($0.keys): \($0.reason)" })
         if receiver.unreadable > 0 {
             texts.insert(
                 "\(receiver.unreadable.counting("entry", plural: "entries")) can't be read: a later version has "
                     + "written them, or they aren't this fleet's.")
         }
-        report(texts)
+        for text in texts.subtracting(problems).sorted() { Failure.report(text) }
+        for text in problems.subtracting(texts).sorted() { Failure.report("No longer: \(text)") }
+        problems = texts
     }
 
     mutating func update(_ failure: RegisterFailure) {
         let since = unreachableSince ?? .now()
         unreachableSince = since
         if failure.endsByItself, since + Self.delay > .now() { return }
-        isUnreachableReported = failure.endsByItself
-        report([failure.failure.message])
+        update(failure.failure.message)
     }
 
-    mutating func update(_ text: String) { report([text]) }
+    mutating func update(_ text: String) {
+        if text != failure { Failure.report(text) }
+        failure = text
+    }
 
     func reportGap() {
         Failure.report("Some changes arrived late: etcd didn't report them, or had already compacted them.")
-    }
-
-    private mutating func report(_ texts: Set<String>) {
-        for text in texts.subtracting(reported).sorted() { Failure.report(text) }
-        reported = texts
     }
 }
 

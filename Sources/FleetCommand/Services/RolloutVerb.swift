@@ -92,10 +92,11 @@ struct RolloutVerb: ParsableCommand {
     }
 
     private func report(_ replaced: [Rollout.Change]) {
-        for change in replaced {
-            Failure.report(
-                "\(change.group): \(change.key.domain) \(change.key.key) stays as a later rollout has set it.")
+        for change in replaced.prefix(RolloutText.maximum) {
+            Failure.report("\(change.group): \(change.key.text) stays as a later rollout has set it.")
         }
+        let more = replaced.count - RolloutText.maximum
+        if more > 0 { Failure.report("So do \(more.counting("more key", plural: "more keys")).") }
     }
 
     private func list(_ desk: OperatorDesk) throws {
@@ -108,9 +109,14 @@ struct RolloutVerb: ParsableCommand {
             return
         }
         let rollouts = try desk.run { try $0.rollouts() }
-        for rollout in rollouts.suffix(json ? rollouts.count : 20) {
+        // Those that are to be ended are easily forgotten.
+        let first = json ? 0 : max(0, rollouts.count - 20)
+        let listed = rollouts.enumerated().filter { $0 >= first || !$1.isEnded }.map(\.element)
+        for rollout in listed {
             print(json ? JSONText.of(RolloutText.propertyList(rollout)) : RolloutText.line(rollout))
         }
+        let others = rollouts.count - listed.count
+        if others > 0 { print("\(others.counting("earlier rollout")) not listed; --json lists all.") }
         if rollouts.isEmpty, !json { print("Nothing has been pushed yet.") }
     }
 }
@@ -122,6 +128,14 @@ enum RolloutText {
         let layer = change.key.layer == .managed ? "" : "\(change.key.layer.rawValue) "
         return "\(change.group): \(layer)\(change.key.text.printable): "
             + "\(text(change.former.value)) -> \(text(change.value))"
+    }
+
+    /// The number of changes that are listed.
+    static let maximum = 20
+
+    static func lines(_ changes: [Rollout.Change]) -> [String] {
+        let more = changes.count - maximum
+        return changes.prefix(maximum).map(line) + (more > 0 ? ["and \(more) more; --json lists all"] : [])
     }
 
     static func line(_ rollout: Rollout) -> String {
@@ -162,15 +176,14 @@ enum RolloutText {
 
     /// Says what to do about a rollout of which only some parts are written; `nil` if all are.
     static func remedy(_ rollout: Rollout) -> String? {
-        let (work, command): (String, String)
+        let (work, remedy): (String, String)
         switch rollout.unfinished {
         case nil: return nil
-        case .push: (work, command) = ("push", "--undo")
-        case .share: (work, command) = ("--share", "--share all, or --undo")
-        case .undo: (work, command) = ("--undo", "--undo")
+        case .push: (work, remedy) = ("push", "run `defaults fleet rollout \(rollout.number) --undo`")
+        case .share: (work, remedy) = ("--share", "repeat it, or use --undo")
+        case .undo: (work, remedy) = ("--undo", "repeat it")
         }
-        return "Incomplete: its \(work) is under way, or was interrupted. Then: defaults fleet rollout "
-            + "\(rollout.number) \(command)"
+        return "Incomplete: its \(work) is still running or was interrupted. If it was interrupted, \(remedy)."
     }
 }
 
@@ -202,10 +215,8 @@ struct RolloutState {
                 let number = wanted[change.key]?.rollout ?? change.former.rollout
                 return report.counts[number] ?? 0 == wanted.values.count { $0.rollout == number }
             }
-            // It may not know of the rollout, which isn't for it.
-            let isUntouched = !isIncluded && report.counts[rollout.number] == nil
             let revision = pushed.filter { $0.entry.isFor(groups) }.map(\.revision).max() ?? 0
-            let isCurrent = report.revision >= revision || isUntouched
+            let isCurrent = report.revision >= revision
             let state: MachineState =
                 if OperatorDesk.isSilent(report) {
                     .silent
@@ -236,11 +247,15 @@ struct RolloutState {
     }
 
     var text: String {
-        var lines = [RolloutText.line(rollout)] + rollout.changes.map { "  \(RolloutText.line($0))" }
+        var lines = [RolloutText.line(rollout)] + RolloutText.lines(rollout.changes).map { "  \($0)" }
         let count = machines.count { $0.isIncluded }
         let keys = Set(rollout.changes.map(\.key))
-        if let remedy = RolloutText.remedy(rollout) { lines.append(remedy) }
-        lines.append("For \(count) of \(machines.count.counting("machine")):")
+        let whom = "\(count) of \(machines.count.counting("machine"))"
+        if let remedy = RolloutText.remedy(rollout) {
+            lines += [remedy, "Of the part that is written, for \(whom):"]
+        } else {
+            lines.append("For \(whom):")
+        }
         for state in [MachineState.has, .former, .replaced, .waiting, .changed, .failed, .silent] {
             let found = machines.filter { $0.state == state }
             if found.isEmpty { continue }
@@ -260,7 +275,7 @@ struct RolloutState {
     private static let words: [MachineState: String] = [
         .has: "have it", .former: "have the former values", .replaced: "have a later rollout's values",
         .waiting: "haven't confirmed it yet",
-        .changed: "somebody has changed it there", .failed: "couldn't set it",
+        .changed: "somebody has changed it there", .failed: "report a problem with it",
         .silent: "haven't reported for an hour",
     ]
 
@@ -281,21 +296,23 @@ struct RolloutState {
         return [
             "machine": .string(report.machine.text), "name": .string(report.name), "groups": texts(report.groups),
             "seen": .integer(Int64(clamping: report.milliseconds / 1_000)), "version": .string(report.version),
-            "problems": texts(problems(of: report)), "changed": texts(report.changed.map(\.text)),
+            "problems": texts(
+                report.problems.map { "\($0.key.domain) \($0.key.key): \($0.reason)" } + unreadable(in: report)),
+            "changed": texts(report.changed.map { "\($0.domain) \($0.key)" }),
         ]
     }
 
-    private static func problems(of report: ReceiverReport) -> [String] {
-        let unreadable = report.unreadable.counting("entry", plural: "entries")
-        return ProblemText.all(report.problems).map { "\($0.keys): \($0.reason)" }
-            + (report.unreadable > 0 ? ["\(unreadable) can't be read."] : [])
+    private static func unreadable(in report: ReceiverReport) -> [String] {
+        report.unreadable > 0 ? ["\(report.unreadable.counting("entry", plural: "entries")) can't be read."] : []
     }
 
     static func line(of report: ReceiverReport) -> String {
         let time = ChangeText.moment(Timestamp(milliseconds: report.milliseconds))
         let troubles =
-            problems(of: report).map { "  problem: \($0.printable)" }
-            + report.changed.map { "  changed there: \($0.text.printable)" }
+            (ProblemText.all(report.problems).map { "\($0.keys): \($0.reason)" } + unreadable(in: report))
+            .map { "  problem: \($0.printable)" }
+            + ProblemText.all(report.changed.map { ReceiverReport.Problem(key: $0, reason: "") })
+            .map { "  changed there: \($0.keys.printable)" }
         return "\(report.name.printable)  \(report.machine)  \(report.groups.joined(separator: ","))  seen \(time)"
             + troubles.joined(separator: "")
     }
@@ -303,7 +320,7 @@ struct RolloutState {
 
 extension PushedKey {
     /// The domain and the key, for people.
-    fileprivate var text: String { "\(domain) \(Self.quoted(key))" }
+    var text: String { "\(domain) \(Self.quoted(key))" }
 
     /// A key as in a command, since it may have spaces.
     static func quoted(_ key: String) -> String { key.quotedForShell }
