@@ -205,6 +205,7 @@ let package = Package(
                 .product(
                     name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport", condition: fleetEtcd),
                 .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf", condition: fleetEtcd),
+                .product(name: "NIOCore", package: "swift-nio", condition: fleetEtcd),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: fleetEtcd),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf", condition: fleetEtcd),
                 .product(name: "X509", package: "swift-certificates", condition: fleetEtcd),

@@ -27,8 +27,8 @@ struct Push: ParsableCommand {
             change, and changes nothing. --json prints an object as `defaults fleet rollout --json` does, with the \
             "name" and the identifier ("machine") of each machine that gets it now.
 
-            The exit status is 1 for a group, key or rollout that doesn't exist, 69 if etcd can't be reached, and 75 \
-            if another rollout must be ended first, or if it isn't known whether all was written.
+            The exit status is 1 for a group or a key that doesn't exist, 69 if etcd can't be reached or refuses the \
+            request, and 75 if another rollout must be ended first or the push may be only partly written.
 
             EXAMPLES
               defaults fleet push --to web org.example.web Workers -int 8

@@ -7,6 +7,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Glibc
 import Linux
+import NIOCore
 import SwiftProtobuf
 
 /// A client of etcd's members, over TLS with a certificate of its own.
@@ -429,11 +430,13 @@ extension RegisterFailure {
         }
     }
 
-    /// Returns a cause as people know it: a socket's error is wrapped in several others.
+    /// Returns a cause as people know it.
     private static func cause(_ error: any Error) -> String {
-        let text = "\(error)"
-        let number = text.firstMatch(of: /errno: (\d+)/).flatMap { Int32($0.1) }
-        return number.map { SystemCall.message($0) } ?? text
+        switch error {
+        case let error as IOError: SystemCall.message(error.errnoCode)
+        case let error as RPCError: error.cause.map(cause) ?? error.message
+        default: "\(error)"
+        }
     }
 }
 
