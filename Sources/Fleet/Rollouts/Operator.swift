@@ -264,11 +264,11 @@ package final class Operator {
     /// Writes registers, if need be several times: conditions keep them from being written twice.
     ///
     /// - Parameters:
-    ///   - writes: The registers, the first of which is the record if it is among them.
+    ///   - writes: The registers, the first of which is read back.
     ///   - conditions: The revisions that registers must have.
-    ///   - rollout: The rollout whose record is among them; `nil` if it isn't.
+    ///   - rollout: The rollout whose record is the first one; `nil` if that is another register.
     /// - Returns: The revision; `nil` if registers weren't as expected.
-    /// - Throws: `RegisterFailure`
+    /// - Throws: `OperatorFailure`, `RegisterFailure`
     private func write(
         _ writes: [RegisterWrite], expecting conditions: [String: Int64], recording rollout: Rollout?
     ) throws -> Int64? {

@@ -96,7 +96,7 @@ struct RolloutVerb: ParsableCommand {
             Failure.report("\(change.group): \(change.key.text) stays as a later rollout has set it.")
         }
         let more = replaced.count - RolloutText.maximum
-        if more > 0 { Failure.report("So do \(more.counting("more key", plural: "more keys")).") }
+        if more > 0 { Failure.report("The same is true of \(more.counting("more key")).") }
     }
 
     private func list(_ desk: OperatorDesk) throws {
