@@ -188,6 +188,8 @@ class RolloutTests(EtcdCase):
                 (64, "up to 100%", ["--to", "web", "--canary", "150%", DOMAIN, "k", "v"]),
                 (64, "1 or more", ["--to", "web", "--canary", "0", DOMAIN, "k", "v"]),
                 (64, "isn't a list of groups", ["--to", "web,", DOMAIN, "k", "v"]),
+                (64, "Put --delete before the domain", ["--to", "web", DOMAIN, "--delete", "k"]),
+                (64, "Put --json before the domain", ["--to", "web", "--delete", DOMAIN, "k", "--json"]),
                 (64, "A key has no name", ["--to", "web", DOMAIN, "", "v"]),
                 (1, "Nothing is pushed to these groups", ["--to", "web", "--delete", DOMAIN, "k"])]:
             done = command("push", *words, environment=self.cluster.operator, check=False)

@@ -368,6 +368,7 @@ struct RolloutTests {
         let report = try desk.receivers().first { $0.machine == receivers[0].machine }
         #expect(report?.problems.count == 200)
         #expect(report?.counts[number] == 200)
+        #expect(report?.omitted == 50)
         // Nothing is to be reported again while it stays so.
         #expect(receivers[0].receiver?.hasNews == false)
         receivers[0].damaged = []

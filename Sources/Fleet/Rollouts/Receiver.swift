@@ -76,6 +76,7 @@ package final class Receiver {
             try reload()
         }
         try apply()
+        findLocalChanges()
     }
 
     /// Waits for an event, and sets what it brings.
@@ -331,13 +332,14 @@ package final class Receiver {
         findLocalChanges()
         let (problems, changed) = (problems, found.changed)
         // A key of which the report has no room to say that something is wrong must not count as set.
-        let unsaid = Set(problems.dropFirst(Self.maximumKeys).map(\.key) + changed.dropFirst(Self.maximumKeys))
+        let omitted = Set(problems.dropFirst(Self.maximumKeys).map(\.key) + changed.dropFirst(Self.maximumKeys))
         let counts = Dictionary(
-            state.applied.filter { !unsaid.contains($0.key) }.map { ($0.value.rollout, 1) }, uniquingKeysWith: +)
+            state.applied.filter { !omitted.contains($0.key) }.map { ($0.value.rollout, 1) }, uniquingKeysWith: +)
         return ReceiverReport(
             machine: state.machine, name: name, groups: groups.sorted(), revision: state.mirror.revision ?? 0,
             milliseconds: milliseconds, version: version, problems: Array(problems.prefix(Self.maximumKeys)),
-            unreadable: unreadable, changed: Array(changed.prefix(Self.maximumKeys)), counts: counts)
+            unreadable: unreadable, changed: Array(changed.prefix(Self.maximumKeys)), omitted: omitted.count,
+            counts: counts)
     }
 
     private static let maximumKeys = 200

@@ -55,6 +55,8 @@ package struct ReceiverReport: Hashable, Sendable {
     package var unreadable: Int
     /// The keys that somebody on the machine has changed since.
     package var changed: [PushedKey]
+    /// The number of further keys with problems or changes, for which the report has no room.
+    package var omitted: Int
     /// The number of keys in the machine's files that each rollout has set.
     package var counts: [Int64: Int]
 
@@ -130,6 +132,7 @@ extension ReceiverReport {
             "time": .integer(Int64(clamping: milliseconds)), "version": .string(version),
             "problems": .array(problems.map { .array($0.key.parts + [.string($0.reason)]) }),
             "unreadable": .integer(Int64(unreadable)), "changed": .array(changed.map { .array($0.parts) }),
+            "omitted": .integer(Int64(omitted)),
             "counts": .dictionary(
                 Dictionary(uniqueKeysWithValues: counts.map { ("\($0)", .integer(Int64($1))) })),
         ]
@@ -149,7 +152,7 @@ extension ReceiverReport {
             case .integer(let revision)? = entries["revision"], case .integer(let time)? = entries["time"],
             case .string(let version)? = entries["version"], case .array(let problems)? = entries["problems"],
             case .integer(let unreadable)? = entries["unreadable"], case .array(let changed)? = entries["changed"],
-            case .dictionary(let numbers)? = entries["counts"]
+            case .integer(let omitted)? = entries["omitted"], case .dictionary(let numbers)? = entries["counts"]
         else { return nil }
         var counts: [Int64: Int] = [:]
         for (number, count) in numbers {
@@ -168,6 +171,6 @@ extension ReceiverReport {
             changed: changed.compactMap { key in
                 guard case .array(let parts) = key else { return nil }
                 return PushedKey(parts[...])
-            }, counts: counts)
+            }, omitted: Int(clamping: omitted), counts: counts)
     }
 }

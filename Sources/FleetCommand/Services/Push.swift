@@ -94,6 +94,12 @@ struct Push: ParsableCommand {
     private func values() throws -> [PushedKey: PropertyListValue?] {
         let name = try DomainName(domain).description
         func key(_ text: String) -> PushedKey { PushedKey(text, of: name, in: layer) }
+        // A misplaced --delete mustn't become a key on all machines.
+        if let option = operands.first(where: { $0.hasPrefix("--") }), delete || option == operands.first {
+            throw Failure(
+                "Put \(option.printable) before the domain if it is an option; set a key of this name in a dictionary.",
+                .usage)
+        }
         if delete {
             guard !operands.isEmpty else { throw Failure("Name the keys to remove.", .usage) }
             return Dictionary(operands.map { (key($0), nil) }) { $1 }

@@ -149,34 +149,40 @@ struct Receive: ParsableCommand {
 
 /// The problems of a receiver, and what becomes of them; each is reported once.
 private struct ReceiverReporter {
-    private var problems: Set<String> = []
+    private var problems: Set<ReceiverReport.Problem> = []
+    private var unreadable = 0
     private var failure: String?
     private var unreachableSince: MonotonicTime?
+    private var isUnreachableReported = false
 
     /// The time after which it is reported that no member can be reached, in milliseconds.
     private static let delay: Int64 = 10_000
 
     mutating func update(_ receiver: Receiver) {
         if failure != nil { Failure.report("etcd can be used again.") }
-        (unreachableSince, failure) = (nil, nil)
-        var texts = Set(ProblemText.all(receiver.problems).map { "\($0.keys): \($0.reason)" })
+        (unreachableSince, isUnreachableReported, failure) = (nil, false, nil)
         let reason = "changed on this machine, and stays so until it is pushed again."
-        let changes = receiver.changed.map { ReceiverReport.Problem(key: $0, reason: reason) }
-        texts.formUnion(ProblemText.all(changes).map { "\($0.keys): \($0.reason)" })
-        if receiver.unreadable > 0 {
-            texts.insert(
-                "\(receiver.unreadable.counting("entry", plural: "entries")) can't be read: a later version has "
-                    + "written them, or they aren't this fleet's.")
+        let current = Set(receiver.problems + receiver.changed.map { ReceiverReport.Problem(key: $0, reason: reason) })
+        for text in ProblemText.all(current.subtracting(problems)) { Failure.report("\(text.keys): \(text.reason)") }
+        for text in ProblemText.all(problems.subtracting(current)) {
+            Failure.report("No longer: \(text.keys): \(text.reason)")
         }
-        for text in texts.subtracting(problems).sorted() { Failure.report(text) }
-        for text in problems.subtracting(texts).sorted() { Failure.report("No longer: \(text)") }
-        problems = texts
+        problems = current
+        if receiver.unreadable != unreadable {
+            unreadable = receiver.unreadable
+            let count = unreadable.counting("entry", plural: "entries")
+            Failure.report(
+                unreadable == 0
+                    ? "All entries can be read again."
+                    : "\(count) can't be read: a later version has written them, or they aren't this fleet's.")
+        }
     }
 
     mutating func update(_ failure: RegisterFailure) {
         let since = unreachableSince ?? .now()
         unreachableSince = since
-        if failure.endsByItself, since + Self.delay > .now() { return }
+        if failure.endsByItself, since + Self.delay > .now() || isUnreachableReported { return }
+        isUnreachableReported = failure.endsByItself
         update(failure.failure.message)
     }
 

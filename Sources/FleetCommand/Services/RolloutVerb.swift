@@ -222,8 +222,10 @@ struct RolloutState {
                     .silent
                 } else if report.problems.contains(where: { keys.contains($0.key) }) {
                     .failed
-                } else if report.counts[rollout.number] ?? 0 != expected || !areSet || !isCurrent {
+                } else if !isCurrent {
                     .waiting
+                } else if report.counts[rollout.number] ?? 0 != expected || !areSet {
+                    report.omitted > 0 ? .failed : .waiting
                 } else if report.changed.contains(where: keys.contains) {
                     .changed
                 } else if !isIncluded {
@@ -264,8 +266,11 @@ struct RolloutState {
             if state == .former || isLong { continue }
             lines += found.prefix(50).flatMap { machine in
                 let problems = state == .failed ? machine.report.problems.filter { keys.contains($0.key) } : []
+                let omitted =
+                    "      \(machine.report.omitted.counting("more key")) with problems or changed there; see its log"
                 return ["    \(machine.report.name.printable)"]
                     + ProblemText.all(problems).map { "      \($0.keys): \($0.reason)".printable }
+                    + (state == .failed && problems.isEmpty ? [omitted] : [])
             }
             if found.count > 50 { lines.append("    and \(found.count - 50) more") }
         }
@@ -313,6 +318,7 @@ struct RolloutState {
             .map { "  problem: \($0.printable)" }
             + ProblemText.all(report.changed.map { ReceiverReport.Problem(key: $0, reason: "") })
             .map { "  changed there: \($0.keys.printable)" }
+            + (report.omitted > 0 ? ["  and \(report.omitted.counting("more key")); see its log"] : [])
         return "\(report.name.printable)  \(report.machine)  \(report.groups.joined(separator: ","))  seen \(time)"
             + troubles.joined(separator: "")
     }
@@ -331,11 +337,11 @@ struct ProblemText {
     let keys: String
     let reason: String
 
-    static func all(_ problems: [ReceiverReport.Problem]) -> [ProblemText] {
+    static func all(_ problems: some Sequence<ReceiverReport.Problem>) -> [ProblemText] {
         Dictionary(grouping: problems) { [$0.key.domain, $0.reason] }.sorted {
             $0.key.lexicographicallyPrecedes($1.key)
         }.map { group in
-            let names = group.value.map(\.key.key)
+            let names = group.value.map(\.key.key).sorted()
             let more = names.count > 3 ? " and \(names.count - 3) more" : ""
             return ProblemText(
                 keys: "\(group.key[0]) \(names.prefix(3).map(PushedKey.quoted).joined(separator: ", "))\(more)",
