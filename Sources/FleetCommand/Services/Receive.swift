@@ -159,7 +159,7 @@ private struct ReceiverReporter {
     private static let delay: Int64 = 10_000
 
     mutating func update(_ receiver: Receiver) {
-        if failure != nil { Failure.report("etcd can be used again.") }
+        if failure != nil { Failure.report("Receiving again.") }
         (unreachableSince, isUnreachableReported, failure) = (nil, false, nil)
         let reason = "changed on this machine, and stays so until it is pushed again."
         let current = Set(receiver.problems + receiver.changed.map { ReceiverReport.Problem(key: $0, reason: reason) })
