@@ -169,15 +169,19 @@ class RolloutTests(EtcdCase):
         os.close(full[1])
         with os.fdopen(full[0]) as said:
             self.assertEqual(said.read().strip("x"), "")
-        listed = command("rollout", environment=self.cluster.operator).stdout
-        self.assertTrue(listed.startswith("1 ") and listed.endswith("incomplete\n"), listed)
+        # It is listed however many come later.
+        for number in range(21):
+            self.cluster.push("--to", "web", DOMAIN, "other", "-int", str(number))
+        listed = command("rollout", environment=self.cluster.operator).stdout.splitlines()
+        self.assertTrue(listed[0].startswith("1 ") and listed[0].endswith("incomplete"), listed)
+        self.assertEqual((len(listed), listed[-1]), (22, "1 earlier rollout not listed; --json lists all."))
         self.assertEqual(self.cluster.rollout(1)["unfinished"], "push")
         waiting = command("rollout", "1", "--wait", "1", environment=self.cluster.operator, check=False)
         self.assertEqual((waiting.returncode, "is still running or was interrupted" in waiting.stdout), (124, True))
         shared = command("rollout", "1", "--share", "all", environment=self.cluster.operator, check=False)
         self.assertEqual((shared.returncode, "Only a part of rollout 1" in shared.stderr), (75, True), shared.stderr)
         self.cluster.rollout(1, "--undo", "--wait", "30")
-        self.assertEqual(receiver.values(DOMAIN), {})
+        self.assertEqual(receiver.values(DOMAIN), {"other": 20})
 
     def test_mistakes_of_operators_change_nothing(self):
         receiver = self.add("w")
@@ -675,6 +679,14 @@ class WrongInputTests(unittest.TestCase):
             self.assertIn("chmod 600", done.stderr)
             other = command("init", "etcd", f"{place}/fleet", "--members", "b=127.0.0.1:1", check=False)
             self.assertIn("other members", other.stderr)
+
+    def test_two_members_are_warned_of_and_a_renewal_says_what_to_copy(self):
+        with tempfile.TemporaryDirectory() as place:
+            words = ["init", "etcd", f"{place}/fleet", "--members", "a=127.0.0.1:1,b=127.0.0.1:3"]
+            self.assertIn("With two members, neither may fail", command(*words).stderr)
+            renewed = command(*words, "--renew", "--days", "9").stdout
+            self.assertIn("Signed new certificates, valid for 9 days.", renewed)
+            self.assertIn("To check that access is limited, run this again", renewed)
 
     def test_a_missing_authority_is_not_replaced(self):
         with tempfile.TemporaryDirectory() as place:

@@ -370,9 +370,9 @@ struct RolloutTests {
         #expect(report?.counts[number] == 200)
         #expect(report?.omitted == 50)
         // Nothing is to be reported again while it stays so.
-        #expect(receivers[0].receiver?.hasNews == false)
+        #expect(receivers[0].receiver?.hasNews() == false)
         receivers[0].damaged = []
-        #expect(receivers[0].receiver?.hasNews == true)
+        #expect(receivers[0].receiver?.hasNews() == true)
     }
 
     @Test("What could be set after all is reported, also if a push to another group has brought that about")
@@ -394,6 +394,38 @@ struct RolloutTests {
         expectAbsent("k") { _ = try push(["k": nil], to: ["web", "db"]) }
         run()
         #expect(values("k").allSatisfy { $0 == nil })
+    }
+
+    @Test("A push whose answer was lost, and that is refused after that, may have been written")
+    func refusedWhileUnknown() throws {
+        let connection = SimulatedRegisters.Connection(to: service)
+        connection.interruption = { connection.refuses = true }
+        let pushing = Operator(connection, with: PlainSeal(), as: "operator", retryingAfter: .zero)
+        #expect {
+            try pushing.push([Self.key("k"): 1], to: ["web"], at: 1) { _ in .all }
+        } throws: { error in
+            if case .unknownOutcome(1, .refused)? = error as? OperatorFailure { true } else { false }
+        }
+        #expect(try desk.rollout(1) != nil)
+    }
+
+    @Test("A report and a state of an earlier version can be read")
+    func earlierVersion() throws {
+        _ = try push(["k": 1], to: ["web"])
+        run()
+        guard case .dictionary(var entries) = ReceiverState(receivers[0].machine).propertyList else {
+            Issue.record("A state is a dictionary.")
+            return
+        }
+        #expect(entries.removeValue(forKey: "kept") != nil)
+        #expect(ReceiverState(.dictionary(entries))?.machine == receivers[0].machine)
+        // A report without omitted keys is as before.
+        let seal = PlainSeal()
+        let register = try #require(service.registers[RegisterName.receiver(receivers[0].machine, seal)])
+        let report = try PropertyListValue(parsing: seal.open(register.contents, for: register.name))
+        guard case .dictionary(let values) = report else { return }
+        #expect(values["omitted"] == nil)
+        #expect(try desk.receivers().count == receivers.count)
     }
 
     @Test("A machine whose files were lost sets everything again when it is told to, and keeps what isn't pushed")

@@ -62,12 +62,15 @@ final class SimulatedRegisters {
         var writesLeft: Int?
         /// Something that happens after the next write, whose answer is then lost.
         var interruption: (() -> Void)?
+        /// Whether the service refuses everything.
+        var refuses = false
         /// Something that happens before each write.
         var beforeWrite: (() -> Void)?
 
         init(to service: SimulatedRegisters) { self.service = service }
 
         private func attempt() throws(RegisterFailure) {
+            if refuses { throw .refused("It is full.") }
             if service.chance(service.faults.isUnreachable) {
                 watched = nil
                 throw .unavailable("It can't be reached.")

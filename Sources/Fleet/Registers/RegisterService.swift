@@ -98,6 +98,14 @@ package enum RegisterEvent: Sendable {
     /// The service no longer knows everything that has changed since the revision of the watch, or the machine was too
     /// slow to receive it.
     case gap
+
+    /// The names of the registers that have changed.
+    var names: [String] {
+        switch self {
+        case .changes(let changed, let removed, _): changed.map(\.name) + removed
+        case .gap: []
+        }
+    }
 }
 
 /// The reason why a service can't be used.

@@ -1,4 +1,3 @@
-import Linux
 package import PropertyList
 
 /// The operator of a fleet's services: pushes values to groups of machines, to some of them first, and sees which
@@ -7,17 +6,14 @@ package final class Operator {
     private let service: any RegisterService
     private let seal: any FleetSeal
     private let author: String
-    /// The number of changes that are written together.
-    private let changesAtOnce: Int
-    /// The time to wait after a failure, before the next attempt.
-    private let delay: Duration
+    private let writer: RolloutWriter
 
     package init(
         _ service: any RegisterService, with seal: any FleetSeal, as author: String, writing changesAtOnce: Int = 100,
         retryingAfter delay: Duration = .milliseconds(200)
     ) {
         (self.service, self.seal, self.author) = (service, seal, author)
-        (self.changesAtOnce, self.delay) = (changesAtOnce, delay)
+        writer = RolloutWriter(service, with: seal, writing: changesAtOnce, retryingAfter: delay)
     }
 
     // MARK: Reading
@@ -135,7 +131,7 @@ package final class Operator {
             let writes = try rollout.changes.map { try write($0, of: rollout) }
             var expected = plan.expected
             expected[RegisterName.rollout(rollout.number, seal)] = 0
-            let isWritten = try commit(
+            let isWritten = try writer.write(
                 rollout, with: others, entries: writes, expecting: expected, unfinished: .push, beginning: begin)
             if isWritten { return rollout }
         }
@@ -195,110 +191,6 @@ package final class Operator {
         return RegisterWrite(
             RegisterName.entry(change.key, of: change.group, with: seal), try entry.sealed(with: seal),
             isTemporary: change.value == nil && rollout.share == .all)
-    }
-
-    /// Writes the record of a rollout and entries, in parts if there are many.
-    ///
-    /// - Parameters:
-    ///   - rollout: The rollout as it is when everything is written.
-    ///   - others: Registers to write with the first part.
-    ///   - entries: The entries.
-    ///   - expected: The revisions that registers must have.
-    ///   - work: The work that is unfinished until the last part is written.
-    ///   - begin: A function that is called when the first of several parts is written.
-    /// - Returns: Whether they are written; not if registers weren't as expected.
-    /// - Throws: `OperatorFailure`, `RegisterFailure`
-    private func commit(
-        _ rollout: Rollout, with others: [RegisterWrite] = [], entries: [RegisterWrite],
-        expecting expected: [String: Int64], unfinished work: Rollout.Work,
-        beginning begin: (Rollout) -> Void = { _ in }
-    ) throws -> Bool {
-        let name = RegisterName.rollout(rollout.number, seal)
-        let record = RegisterWrite(name, try rollout.sealed(with: seal))
-        var first = rollout
-        first.unfinished = work
-        let firstRecord = RegisterWrite(name, try first.sealed(with: seal))
-        // Each part has room for the record.
-        let recordSize = others.reduce(max(record.size, firstRecord.size)) { $0 + $1.size }
-        // Nothing is begun that can't be finished.
-        if let size = entries.map({ $0.size + recordSize }).max(), size > RegisterLimits.bytes {
-            throw OperatorFailure.tooLarge(size)
-        }
-        var parts: [[RegisterWrite]] = [[]]
-        var size = recordSize
-        for entry in entries {
-            if parts[parts.count - 1].count == changesAtOnce || size + entry.size > RegisterLimits.bytes {
-                parts.append([])
-                size = recordSize
-            }
-            parts[parts.count - 1].append(entry)
-            size += entry.size
-        }
-        func conditions(of writes: [RegisterWrite]) -> [String: Int64] {
-            var conditions: [String: Int64] = [:]
-            for write in writes { conditions[write.name] = expected[write.name] }
-            return conditions
-        }
-        let firstWrites = [parts.count == 1 ? record : firstRecord] + others + parts[0]
-        guard
-            var revision = try write(
-                firstWrites, expecting: conditions(of: firstWrites), recording: parts.count == 1 ? rollout : first)
-        else { return false }
-        if parts.count > 1 { begin(rollout) }
-        for (index, part) in parts.enumerated().dropFirst() {
-            // Nobody has changed it since. That it is written again tells others that they haven't read all of it.
-            let writes = part + [index == parts.count - 1 ? record : firstRecord]
-            let expected = conditions(of: part).merging([name: revision]) { $1 }
-            do {
-                guard let new = try write(writes, expecting: expected, recording: nil) else {
-                    throw OperatorFailure.incomplete(rollout.number, nil)
-                }
-                revision = new
-            } catch let failure as RegisterFailure {
-                throw OperatorFailure.incomplete(rollout.number, failure)
-            }
-        }
-        return true
-    }
-
-    /// Writes registers, if need be several times: conditions keep them from being written twice.
-    ///
-    /// - Parameters:
-    ///   - writes: The registers, the first of which is read back.
-    ///   - conditions: The revisions that registers must have.
-    ///   - rollout: The rollout whose record is the first one; `nil` if that is another register.
-    /// - Returns: The revision; `nil` if registers weren't as expected.
-    /// - Throws: `OperatorFailure`, `RegisterFailure`
-    private func write(
-        _ writes: [RegisterWrite], expecting conditions: [String: Int64], recording rollout: Rollout?
-    ) throws -> Int64? {
-        var isUnknown = false
-        for attempt in 1...Self.attempts {
-            do throws(RegisterFailure) {
-                if let revision = try service.write(writes, expecting: conditions) { return revision }
-                if !isUnknown { return nil }
-                // Nobody knows whether it was written, except for whoever reads it back.
-                if let rollout {
-                    guard let register = try service.register(RegisterName.rollout(rollout.number, seal)),
-                        let found = Rollout(register, opening: seal), let mark = rollout.marks.last,
-                        found.marks.contains(mark)
-                    else { return nil }
-                    // If somebody has changed it since, nothing more may be written: no register has revision 0.
-                    return rollout.unfinished == nil || register.contents == writes.first?.contents
-                        ? register.revision : 0
-                }
-                guard let write = writes.first, let register = try service.register(write.name) else { return nil }
-                return register.contents == write.contents ? register.revision : nil
-            } catch {
-                let isLast: Bool
-                if case .unavailable = error { isLast = attempt == Self.attempts } else { isLast = true }
-                if isLast, let rollout, isUnknown { throw OperatorFailure.unknownOutcome(rollout.number, error) }
-                if isLast { throw error }
-                isUnknown = true
-                Backoff.pause(delay * attempt)
-            }
-        }
-        return nil
     }
 
     // MARK: Changing a rollout
@@ -430,37 +322,10 @@ package final class Operator {
             record(&rollout)
             var random = SystemRandomNumberGenerator()
             rollout.marks = rollout.marks.suffix(20) + [random.next()]
-            let isWritten = try commit(
+            let isWritten = try writer.write(
                 rollout, entries: writes, expecting: expected, unfinished: undoes ? .undo : .share)
             if isWritten { return (rollout, replaced) }
         }
         throw OperatorFailure.busy
     }
-}
-
-/// The reason why an operator can't do something.
-package enum OperatorFailure: Error, Sendable {
-    /// Others keep changing the same registers.
-    case busy
-    /// Some machines have an entry's value, and others don't yet.
-    case unfinished(PushedEntry)
-    /// A value or the record of the changes has too many bytes.
-    case tooLarge(Int)
-    /// Only a part of the rollout's changes is pushed.
-    case partlyPushed(Int64)
-    /// Perhaps only a part of the rollout's changes is written: somebody else has changed it, unless there is another
-    /// reason.
-    case incomplete(Int64, RegisterFailure?)
-    /// Nobody has said whether the rollout was written; the reason.
-    case unknownOutcome(Int64, RegisterFailure)
-    /// There is no rollout with this number, or its record is no longer kept.
-    case unknown(Int64)
-    /// The rollout has been undone.
-    case undone(Int64)
-    /// A register can't be read: a later version has written it, or it isn't this fleet's.
-    case unreadable
-    /// Later rollouts have replaced all values of this one.
-    case replaced(Int64)
-    /// A key is to be removed that none of the groups has.
-    case absent(PushedKey)
 }

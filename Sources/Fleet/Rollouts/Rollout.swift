@@ -127,16 +127,17 @@ extension Rollout {
 extension ReceiverReport {
     package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
         func texts(_ texts: [String]) -> PropertyListValue { .array(texts.map { .string($0) }) }
-        let value: PropertyListValue = [
+        var entries: [String: PropertyListValue] = [
             "name": .string(name), "groups": texts(groups), "revision": .integer(revision),
             "time": .integer(Int64(clamping: milliseconds)), "version": .string(version),
             "problems": .array(problems.map { .array($0.key.parts + [.string($0.reason)]) }),
             "unreadable": .integer(Int64(unreadable)), "changed": .array(changed.map { .array($0.parts) }),
-            "omitted": .integer(Int64(omitted)),
             "counts": .dictionary(
                 Dictionary(uniqueKeysWithValues: counts.map { ("\($0)", .integer(Int64($1))) })),
         ]
-        return try seal.close(try value.write(as: .binary), for: RegisterName.receiver(machine, seal))
+        if omitted > 0 { entries["omitted"] = .integer(Int64(omitted)) }
+        return try seal.close(
+            try PropertyListValue.dictionary(entries).write(as: .binary), for: RegisterName.receiver(machine, seal))
     }
 
     /// Reads a report; `nil` if the register isn't one of this fleet's, or is of a later version.
@@ -152,7 +153,7 @@ extension ReceiverReport {
             case .integer(let revision)? = entries["revision"], case .integer(let time)? = entries["time"],
             case .string(let version)? = entries["version"], case .array(let problems)? = entries["problems"],
             case .integer(let unreadable)? = entries["unreadable"], case .array(let changed)? = entries["changed"],
-            case .integer(let omitted)? = entries["omitted"], case .dictionary(let numbers)? = entries["counts"]
+            case .integer(let omitted) = entries["omitted"] ?? 0, case .dictionary(let numbers)? = entries["counts"]
         else { return nil }
         var counts: [Int64: Int] = [:]
         for (number, count) in numbers {

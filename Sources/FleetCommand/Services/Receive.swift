@@ -119,7 +119,7 @@ struct Receive: ParsableCommand {
                     if let time = nextRetry, time <= .now() {
                         try receiver.apply()
                         nextRetry = nil
-                        if receiver.hasNews { nextReport = .now() }
+                        if receiver.hasNews() { nextReport = .now() }
                     }
                     if nextCheck <= .now() {
                         if receiver.checkFiles() { nextReport = min(nextReport, max(.now(), lastReport + Self.pause)) }
