@@ -1,0 +1,353 @@
+"""The model: the values that each domain must have, by the page "What you can rely on", and the trial that checks them."""
+
+import collections
+import plistlib
+import random
+import signal
+import time
+
+from agent import SETTINGS, Client, Failure, Home, parse
+
+DOMAINS = ("model.xml", "model.binary", "model.new")
+KEYS = ("width", "height", "theme", "font", "zoom", "language", "größe", "window.title")
+SECRET = "secret"
+# If a program writes a key within a few milliseconds of an edit, either may count as the later one, since the kernel
+# stamps files with a coarse clock.
+TIE = 0.008
+
+
+def is_same(one, other):
+    """Whether two values are equal and of the same types."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other
+
+
+def changed(values, changes):
+    """Returns the values after some changes, in which none stands for a removal."""
+    result = {key: value for key, value in values.items() if key not in changes}
+    result.update((key, value) for key, value in changes.items() if value is not None)
+    return result
+
+
+def serialized(values, loaded):
+    """Returns the bytes of a file with some values, in the format of the bytes that a program has loaded."""
+    is_binary = loaded is not None and loaded.startswith(b"bplist")
+    return plistlib.dumps(values, fmt=plistlib.FMT_BINARY if is_binary else plistlib.FMT_XML)
+
+
+def differences(found, wanted):
+    """Returns the keys whose values differ."""
+    return sorted(key for key in {*found, *wanted} if not is_same(found.get(key), wanted.get(key)))
+
+
+def brief(value):
+    """A short text for a value."""
+    text = "(none)" if value is None else repr(value)
+    return text if len(text) <= 40 else f"{text[:24]}…{text[-8:]}"
+
+
+class Expectation:
+    """The values that a domain may have: one possibility, or several where the promises leave an outcome open."""
+
+    def __init__(self):
+        self.possibilities = [{}]
+
+    @property
+    def values(self):
+        """The values, if they are known for sure."""
+        if len(self.possibilities) > 1:
+            raise AssertionError("Check the values first.")
+        return self.possibilities[0]
+
+    def set(self, values):
+        self.possibilities = [dict(values)]
+
+    def change(self, changes):
+        self._allow(changed(one, changes) for one in self.possibilities)
+
+    def change_or_not(self, changes):
+        """Allows some changes, all of them or none."""
+        self._allow([*self.possibilities, *(changed(one, changes) for one in self.possibilities)])
+
+    def allow(self, values):
+        self._allow([*self.possibilities, values])
+
+    def settle(self, found):
+        """Whether the domain may have the found values. If so, it has no others from now on."""
+        if not any(is_same(found, one) for one in self.possibilities):
+            return False
+        self.possibilities = [found]
+        return True
+
+    def _allow(self, possibilities):
+        distinct = []
+        for one in possibilities:
+            if not any(is_same(one, other) for other in distinct):
+                distinct.append(one)
+        self.possibilities = distinct
+
+
+class Mark:
+    """A cursor with the values that the domains had there."""
+
+    def __init__(self, cursor, values):
+        self.cursor = cursor
+        self.values = values
+        # By domain, the keys that were changed later while no agent was running. Of these, the history knows only the
+        # result.
+        self.unseen = collections.defaultdict(set)
+
+
+class Character:
+    """The settings of a trial, chosen at random."""
+
+    def __init__(self, chance):
+        self.log, log = chance.choice([
+            ("long log", {}), ("long log", {}), ("long log", {}), ("LogBytes 1024", {"LogBytes": 1024}),
+            ("LogBytes 2000", {"LogBytes": 2000}), ("LogBytes 20000", {"LogBytes": 20000}),
+            ("LogRecords 20", {"LogRecords": 20}), ("LogRecords 200", {"LogRecords": 200})])
+        self.history, history = chance.choice([
+            ("whole history", {}), ("whole history", {}),
+            ("thinned history", {"HistoryChanges": 2, "HistoryDays": 0, "HistoryBytes": 20000})])
+        # When and how the secret key is excluded from the history.
+        self.exclusion = chance.choice(["never", "never", "from the beginning", "by the setting", "by a manifest"])
+        # An edit that is still pending when its key is excluded needs a delay.
+        delay = chance.choice([100, 500] if self.exclusion.startswith("by") else [None, None, 0, 100, 500])
+        self.settings = {**log, **history}
+        if delay is not None:
+            self.settings["SaveDelay"] = delay
+        self.delay = 0.01 if delay is None else delay / 1000
+        self.has_long_log = not log
+        self.has_whole_history = not history
+
+    def __str__(self):
+        return f"{self.log}, {self.history}, SaveDelay {self.delay * 1000:.0f}, excluded {self.exclusion}"
+
+
+class Trial:
+    """One agent's life under random acts. Each act says what it does, does it, and tells the model what must follow."""
+
+    def __init__(self, seed, place):
+        self.chance = random.Random(seed)
+        self.character = Character(self.chance)
+        self.home = Home(place)
+        self.client = None
+        self.journal = []
+        self.counts = collections.Counter()
+        self.number = 0
+        self.expected = {domain: Expectation() for domain in DOMAINS}
+        self.marks = []
+        self.snapshots = []
+        # When each key was last edited through the agent, by domain and key.
+        self.edited = {}
+        # The keys that programs have written to files and that the agent may not have read yet, by domain.
+        self.unread = collections.defaultdict(set)
+        # The domains whose secret key is excluded from the history now, and all that ever were.
+        self.excluded = set()
+        self.ever_excluded = set()
+        self.secrets = collections.defaultdict(list)
+        # Whether an act may have left a copy of a displaced file.
+        self.may_leave_copies = False
+        self.session = self.chance.getrandbits(62)
+        self.edits = 0
+        self.last_numbered = None
+
+    # --- Life
+
+    def begin(self):
+        settings = dict(self.character.settings)
+        if self.character.exclusion == "from the beginning":
+            settings["HistoryExcludes"] = [f"*/{SECRET}"]
+            self.exclude(DOMAINS)
+        if settings:
+            self.home.put(SETTINGS, settings)
+        self.home.replace("model.xml", plistlib.dumps({"width": 1}))
+        self.home.replace("model.binary", plistlib.dumps({"height": 2.5}, fmt=plistlib.FMT_BINARY))
+        self.expected["model.xml"].set({"width": 1})
+        self.expected["model.binary"].set({"height": 2.5})
+        self.start()
+        self.check()
+
+    def start(self):
+        self.home.start()
+        self.connect()
+
+    def connect(self):
+        self.client = Client(self.home)
+
+    def end(self, number=signal.SIGTERM):
+        """Ends the agent by a signal. Programs may then change files, until `start`."""
+        self.client.close()
+        self.home.signal(number)
+        self.home.wait()
+        self.miss_unread()
+
+    def miss_unread(self):
+        """Records that the agent has ended, and may not have read what programs wrote last."""
+        for domain, keys in self.unread.items():
+            self.miss(domain, keys)
+        self.unread.clear()
+
+    def miss(self, domain, keys):
+        """Records that keys were changed while no agent was running."""
+        for mark in self.marks:
+            mark.unseen[domain].update(keys)
+
+    def exclude(self, domains):
+        self.excluded.update(domains)
+        self.ever_excluded.update(domains)
+
+    # --- Choices
+
+    def say(self, *words):
+        """Writes a line into the journal, which a failure shows."""
+        self.journal.append(f"{time.time() % 1000:8.4f} " + " ".join(map(str, words)))
+
+    def domain(self):
+        return self.chance.choice(DOMAINS)
+
+    def keys(self, count, among=KEYS):
+        """Chooses keys; the excluded one is frequent where it is excluded now or then."""
+        keys = self.chance.sample(among, count)
+        if self.character.exclusion != "never" and self.chance.random() < 0.35:
+            keys[0] = SECRET
+        return keys
+
+    def value(self, key, is_unique=False):
+        """Makes up a value. Other programs' are always new, so that they can't be taken for values of an older version."""
+        self.number += 1
+        number = self.number
+        if key == SECRET:
+            return f"secret-{number}-{self.chance.getrandbits(40):x}"
+        if not is_unique and self.chance.random() < 0.2:
+            return self.chance.choice([0, 1, True, False, "", "x", [], {}])
+        return self.chance.choice([
+            f"value {number}", number, number + 0.25, [number, "größe", {"nested": number}], {"a": number, "b": [True]},
+            b"data %d" % number, "long " * 40 + str(number), "longer " * 900 + str(number)])
+
+    def changes(self, domain, keys, removal=0.25, is_unique=False):
+        """Makes up new values for keys, or removes them."""
+        changes = {}
+        for key in keys:
+            is_removed = self.chance.random() < removal
+            changes[key] = None if is_removed else self.value(key, is_unique)
+            if key == SECRET and not is_removed:
+                self.secrets[domain].append(changes[key])
+        return changes
+
+    def described(self, domain, changes):
+        return domain + " " + ", ".join(f"{key}={brief(value)}" for key, value in changes.items())
+
+    # --- Checks
+
+    def synchronize(self):
+        """Waits until everything is saved and read; returns the cursor."""
+        answer = self.client.ask(type="synchronize")
+        if answer["type"] != "synchronized" or answer["failures"]:
+            raise Failure(f"synchronize is answered with {answer}.")
+        self.unread.clear()
+        return answer["cursor"]
+
+    def read(self, domain):
+        answer = self.client.ask(type="read", domain=domain)
+        if answer["type"] != "values" or "damage" in answer:
+            raise Failure(f"read is answered with {answer}.")
+        return answer["values"]
+
+    def check(self):
+        """Compares every value in the agent and in the files with the model."""
+        cursor = self.synchronize()
+        for domain, expected in self.expected.items():
+            found = self.read(domain)
+            if not expected.settle(found):
+                raise Failure(f"{domain} in the agent: {self._contrast(found, expected)}")
+            in_file = parse(self.home.copy_unnoticed(domain))
+            if not is_same(in_file, found):
+                raise Failure(f"{domain} in the file: {self._contrast(in_file, expected)}")
+        self.marks.append(Mark(cursor, {domain: dict(one.values) for domain, one in self.expected.items()}))
+        del self.marks[:-40]
+        self.counts["checks"] += 1
+        return cursor
+
+    def _contrast(self, found, expected):
+        nearest = min(expected.possibilities, key=lambda one: len(differences(found, one)))
+        keys = differences(found, nearest)
+        text = "; ".join(f"{key} is {brief(found.get(key))} instead of {brief(nearest.get(key))}" for key in keys)
+        count = len(expected.possibilities)
+        return text + (f" (the nearest of {count} possibilities)" if count > 1 else "")
+
+    def check_secrets(self):
+        """Checks that no value of an excluded key is in the history's files. Those from before take a moment to go."""
+        deadline = time.monotonic() + 10
+        while True:
+            found = self._leaks()
+            if not found:
+                return
+            if time.monotonic() > deadline:
+                raise Failure("The history has values of an excluded key: " + ", ".join(found))
+            time.sleep(0.1)
+
+    def _leaks(self):
+        found = []
+        for path in self.home.state.rglob("*"):
+            try:
+                data = path.read_bytes() if path.is_file() else b""
+            except FileNotFoundError:
+                continue
+            for domain in sorted(self.excluded):
+                found += [f"{value} in {path.name}" for value in self.secrets[domain][-50:] if value.encode() in data]
+        return found
+
+    def check_remains(self):
+        """Checks that no temporary file or copy is left after the agent's end."""
+        for path in sorted(self.home.directory.iterdir()):
+            name = path.name
+            if name.startswith(".defaultsd.") and name != ".defaultsd.agent":
+                raise Failure(f"A temporary file is left: {name}, {path.stat().st_size} bytes")
+            is_copy = ".displaced-" in name or ".damaged-" in name
+            if is_copy and not (self.may_leave_copies and path.stat().st_size):
+                raise Failure(f"A copy is left: {name}, {path.stat().st_size} bytes")
+
+    # --- What other programs do to files
+
+    def write_file(self, domain, loaded, changes, in_place=False):
+        """Writes a file as a program that has loaded its bytes and makes some changes, and tells the model."""
+        data = serialized(changed(parse(loaded), changes), loaded)
+        begin = time.monotonic()
+        (self.home.write_in_place if in_place else self.home.replace)(domain, data)
+        self.expect_written(domain, changes, begin)
+
+    def expect_written(self, domain, changes, begin):
+        """Tells the model that a program has changed keys, by a write that began at some time."""
+        for key, value in changes.items():
+            is_tie = begin - self.edited.get((domain, key), 0) < TIE
+            (self.expected[domain].change_or_not if is_tie else self.expected[domain].change)({key: value})
+        if self.home.agent is None:
+            self.miss(domain, changes)
+        else:
+            self.unread[domain].update(changes)
+
+
+class Act:
+    """Something that happens in a trial, with the weight of its choice."""
+
+    def __init__(self, function, weight):
+        self.name = function.__name__
+        self.function = function
+        self.weight = weight
+
+
+ACTS = []
+
+
+def act(weight):
+    """Registers a function as an act. It gets the trial, and does nothing if it can't be done now."""
+    def register(function):
+        ACTS.append(Act(function, weight))
+        return function
+    return register
