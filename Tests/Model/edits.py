@@ -161,5 +161,5 @@ def add_to_a_dictionary_by_command(trial):
     if isinstance(former, dict):
         trial.number += 1
         entry = f"entry {trial.number}"
-        run_command(
-            trial, domain, {key: former | {"entry": entry}}, "write", domain, key, "-dict-add", "entry", "-string", entry)
+        changes = {key: former | {"entry": entry}}
+        run_command(trial, domain, changes, "write", domain, key, "-dict-add", "entry", "-string", entry)

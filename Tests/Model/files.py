@@ -109,10 +109,12 @@ def switch_on_and_off(trial):
 
 # --- Copies of earlier versions
 
-def remember(trial, domain, data):
+def remember(trial, domain, data, source):
     """Stores the bytes of a version. The synchronized file has what the model has."""
     if data is not None:
-        trial.snapshots.append((domain, data, dict(trial.expected[domain].values)))
+        description = f"of {len(trial.journal)} from {source}"
+        trial.say("a copy", description, domain)
+        trial.snapshots.append((domain, data, dict(trial.expected[domain].values), description))
         del trial.snapshots[:-12]
 
 
@@ -120,7 +122,7 @@ def remember(trial, domain, data):
 def copy_a_version(trial):
     domain = trial.domain()
     trial.check()
-    remember(trial, domain, trial.home.read(domain))
+    remember(trial, domain, trial.home.read(domain), "the file")
 
 
 @act(2)
@@ -128,7 +130,7 @@ def copy_a_version_from_the_disk(trial):
     """Takes a snapshot of the block device, so that nothing shows that the version was read."""
     domain = trial.domain()
     trial.check()
-    remember(trial, domain, trial.home.copy_unnoticed(domain))
+    remember(trial, domain, trial.home.copy_unnoticed(domain), "the disk")
 
 
 @act(3)
@@ -136,7 +138,7 @@ def restore_a_version(trial):
     """A program puts back the bytes of an earlier version: everything in it applies."""
     if not trial.snapshots:
         return
-    domain, data, values = trial.chance.choice(trial.snapshots)
+    domain, data, values, description = trial.chance.choice(trial.snapshots)
     trial.check()
     is_known = trial.character.has_long_log and domain not in trial.ever_excluded
     if not is_known:
@@ -149,7 +151,7 @@ def restore_a_version(trial):
     if in_place:
         # A program that writes the same again within half a second restores nothing.
         time.sleep(0.6)
-    trial.say("a program restores", "in place" if in_place else "", domain, sorted(values))
+    trial.say("a program restores", "in place" if in_place else "", domain, description)
     (trial.home.write_in_place if in_place else trial.home.replace)(domain, data)
     trial.unread[domain].update(values, trial.expected[domain].values)
     trial.expected[domain].set(values)

@@ -5,7 +5,7 @@ import plistlib
 
 from agent import Failure
 from edits import make_edit
-from model import KEYS, SECRET, act, differences
+from model import KEYS, SECRET, act, brief, differences
 
 
 def reversible(trial, domain, keys):
@@ -87,7 +87,7 @@ def undo_since_a_mark(trial):
         keys = reversible(trial, domain, differences(found, mark.values[domain]))
         keys = [key for key in keys if key not in mark.unseen[domain]]
         if finished.returncode == 1:
-            keys = [key for key in keys if key not in finished.stdout + finished.stderr]
+            keys = [key for key in keys if key not in finished.stderr]
         if keys or finished.returncode not in (0, 1):
             raise Failure(f"undo --since {mark.cursor} {domain}: {keys} aren't what they were: {finished.stderr}")
     if finished.returncode == 0 and trial.chance.random() < 0.5:
@@ -126,30 +126,31 @@ def check_the_history(trial):
     trial.check()
     finished = trial.home.command("log", "--json", "-n", "1000000")
     records = [json.loads(line) for line in finished.stdout.splitlines()]
-    revisions = [record["revision"] for record in records if "revision" in record]
-    if revisions != sorted(set(revisions), reverse=True) and revisions != sorted(set(revisions)):
-        raise Failure(f"The revisions of the history aren't in order: {revisions}")
-    if records and revisions[0] > revisions[-1]:
-        records.reverse()
+    records.reverse()
+    revisions = [int(record["cursor"].split(":")[1]) for record in records]
+    if finished.returncode or revisions != sorted(set(revisions)):
+        raise Failure(f"defaults log: status {finished.returncode}: {finished.stderr}: {revisions}")
     last = {}
     for record in records:
         follow(trial, record, last)
     for (domain, key), value in last.items():
         now = trial.expected[domain].values.get(key) if domain in trial.expected else None
         if isinstance(now, str) and value != now:
-            raise Failure(f"The history of {domain} {key} ends with {value!r} instead of {now!r}.")
+            raise Failure(f"The history of {domain} {key} ends with {brief(value)} instead of {brief(now)}.")
 
 
 def follow(trial, record, last):
     """Compares one record with the last values, by domain and key, and updates these."""
     domain = record.get("domain")
-    if record.get("type") == "unknown":
+    if record["type"] == "gap" and "excluded" not in record["reason"]:
+        # Any key may have changed.
         for known in [known for known in last if known[0] == domain]:
             del last[known]
     for change in record.get("changes", []):
         known, old = (domain, change["key"]), change.get("old")
-        is_kept = trial.character.has_whole_history and change["key"] != SECRET
-        if is_kept and known in last and json.dumps(last[known]) != json.dumps(old):
-            raise Failure(f"The history of {known} has {old!r} at {record['revision']}, but {last[known]!r} before.")
+        is_whole = trial.character.has_whole_history and change["key"] != SECRET
+        if is_whole and known in last and json.dumps(last[known]) != json.dumps(old):
+            cursor = record["cursor"]
+            raise Failure(f"The history of {known} has {brief(old)} at {cursor}, but {brief(last[known])} before.")
         last[known] = change.get("new")
         trial.counts["links"] += 1

@@ -1,4 +1,4 @@
-"""The model: the values that each domain must have, by the page "What you can rely on", and the trial that checks them."""
+"""The values that domains must have, by the page "What you can rely on", and the trial that compares them."""
 
 import collections
 import plistlib
@@ -206,7 +206,7 @@ class Trial:
 
     def say(self, *words):
         """Writes a line into the journal, which a failure shows."""
-        self.journal.append(f"{time.time() % 1000:8.4f} " + " ".join(map(str, words)))
+        self.journal.append(f"{len(self.journal):5} {time.time() % 1000:8.4f} " + " ".join(map(str, words)))
 
     def domain(self):
         return self.chance.choice(DOMAINS)
@@ -219,7 +219,7 @@ class Trial:
         return keys
 
     def value(self, key, is_unique=False):
-        """Makes up a value. Other programs' are always new, so that they can't be taken for values of an older version."""
+        """Makes up a value. Those in files are always new, so that no file equals an older version by chance."""
         self.number += 1
         number = self.number
         if key == SECRET:

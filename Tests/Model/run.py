@@ -98,7 +98,7 @@ def arguments():
     parser.add_argument("--workers", type=int, default=1, help="how many runs at the same time (default: 1)")
     parser.add_argument("--without", default="", metavar="ACTS", help="leave out these acts, separated by commas")
     parser.add_argument("--only", default="", metavar="ACTS", help=f"only these acts: {names}")
-    parser.add_argument("--acts", type=int, default=40, dest="last", help="how many lines a failure shows (default: 40)")
+    parser.add_argument("--acts", type=int, default=40, dest="last", help="how many acts a failure shows (default: 40)")
     parser.add_argument("--artifacts", type=pathlib.Path, metavar="DIR", help="copy the home of each failed run to DIR")
     options = parser.parse_args()
     chosen = set(filter(None, options.only.split(","))) or {act.name for act in ACTS}
