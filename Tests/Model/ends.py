@@ -74,7 +74,7 @@ def end_with_pending_edits(trial):
     for _ in range(trial.chance.choice([1, 1, 2, 5])):
         domain = trial.domain()
         make_edit(trial, domain, trial.changes(domain, trial.keys(trial.chance.choice([1, 2]))))
-    time.sleep(trial.chance.choice([0, trial.character.delay + trial.chance.uniform(-0.002, 0.01)]))
+    time.sleep(trial.chance.choice([0, trial.character.delay + trial.chance.uniform(0, 0.01)]))
     end_and_start(trial, any_end(trial))
     trial.check()
 

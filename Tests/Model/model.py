@@ -214,7 +214,7 @@ class Trial:
     def keys(self, count, among=KEYS):
         """Chooses keys; the excluded one is frequent where it is excluded now or then."""
         keys = self.chance.sample(among, count)
-        if self.character.exclusion != "never" and self.chance.random() < 0.35:
+        if keys and self.character.exclusion != "never" and self.chance.random() < 0.35:
             keys[0] = SECRET
         return keys
 
