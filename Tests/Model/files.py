@@ -4,7 +4,7 @@ import time
 
 from agent import parse
 from edits import make_edit
-from model import KEYS, act
+from model import KEYS, Copy, act
 
 
 def pause(trial, *choices):
@@ -112,10 +112,10 @@ def switch_on_and_off(trial):
 def remember(trial, domain, data, source):
     """Stores the bytes of a version. The synchronized file has what the model has."""
     if data is not None:
-        description = f"of {len(trial.journal)} from {source}"
-        trial.say("a copy", description, domain)
-        trial.snapshots.append((domain, data, dict(trial.expected[domain].values), description))
-        del trial.snapshots[:-12]
+        description = f"{len(trial.journal)} from {source}"
+        trial.say("copy", description, domain)
+        trial.copies.append(Copy(domain, data, dict(trial.expected[domain].values), description))
+        del trial.copies[:-12]
 
 
 @act(2)
@@ -136,11 +136,12 @@ def copy_a_version_from_the_disk(trial):
 @act(3)
 def restore_a_version(trial):
     """A program puts back the bytes of an earlier version: everything in it applies."""
-    if not trial.snapshots:
+    if not trial.copies:
         return
-    domain, data, values, description = trial.chance.choice(trial.snapshots)
+    copy = trial.chance.choice(trial.copies)
+    domain = copy.domain
     trial.check()
-    is_known = trial.character.has_long_log and domain not in trial.ever_excluded
+    is_known = copy.is_known and trial.character.has_long_log and domain not in trial.ever_excluded
     if not is_known:
         # The log may not know the version. Then the program must have read the newest one, which the agent saved.
         key, = trial.keys(1)
@@ -151,10 +152,10 @@ def restore_a_version(trial):
     if in_place:
         # A program that writes the same again within half a second restores nothing.
         time.sleep(0.6)
-    trial.say("a program restores", "in place" if in_place else "", domain, description)
-    (trial.home.write_in_place if in_place else trial.home.replace)(domain, data)
-    trial.unread[domain].update(values, trial.expected[domain].values)
-    trial.expected[domain].set(values)
+    trial.say("a program restores copy", copy.description, "in place" if in_place else "", domain)
+    (trial.home.write_in_place if in_place else trial.home.replace)(domain, copy.data)
+    trial.unread[domain].update(copy.values, trial.expected[domain].values)
+    trial.expected[domain].set(copy.values)
     check_or_not(trial)
 
 

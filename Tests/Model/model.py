@@ -103,6 +103,18 @@ class Mark:
         self.unseen = collections.defaultdict(set)
 
 
+class Copy:
+    """The bytes of a domain's file, with the values that the domain had then."""
+
+    def __init__(self, domain, data, values, description):
+        self.domain = domain
+        self.data = data
+        self.values = values
+        self.description = description
+        # Whether the log can know the version: the keys of a version before a change that no agent saw are uncertain.
+        self.is_known = True
+
+
 class Character:
     """The settings of a trial, chosen at random."""
 
@@ -142,7 +154,7 @@ class Trial:
         self.number = 0
         self.expected = {domain: Expectation() for domain in DOMAINS}
         self.marks = []
-        self.snapshots = []
+        self.copies = []
         # When each key was last edited through the agent, by domain and key.
         self.edited = {}
         # The keys that programs have written to files and that the agent may not have read yet, by domain.
@@ -197,6 +209,8 @@ class Trial:
         """Records that keys were changed while no agent was running."""
         for mark in self.marks:
             mark.unseen[domain].update(keys)
+        for copy in self.copies:
+            copy.is_known = copy.is_known and (copy.domain != domain or not keys)
 
     def exclude(self, domains):
         self.excluded.update(domains)
