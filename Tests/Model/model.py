@@ -198,6 +198,11 @@ class Trial:
         self.home.signal(number)
         self.home.wait()
         self.miss_unread()
+        left = self.temporary_files()
+        if left:
+            self.say("the agent has left", *left)
+            # If the log no longer covers what a displaced file was made from, the next agent makes a copy.
+            self.may_leave_copies |= not self.character.has_long_log
 
     def miss_unread(self):
         """Records that the agent has ended, and may not have read what programs wrote last."""
@@ -317,12 +322,18 @@ class Trial:
                 found += [f"{value} in {path.name}" for value in self.secrets[domain][-50:] if value.encode() in data]
         return found
 
+    def temporary_files(self):
+        """The names of the agent's temporary files, which a killed agent may leave to the next one."""
+        names = sorted(path.name for path in self.home.directory.iterdir())
+        return [name for name in names if name.startswith(".defaultsd.") and name != ".defaultsd.agent"]
+
     def check_remains(self):
         """Checks that no temporary file or copy is left after the agent's end."""
+        left = self.temporary_files()
+        if left:
+            raise Failure("Temporary files are left: " + ", ".join(left))
         for path in sorted(self.home.directory.iterdir()):
             name = path.name
-            if name.startswith(".defaultsd.") and name != ".defaultsd.agent":
-                raise Failure(f"A temporary file is left: {name}, {path.stat().st_size} bytes")
             is_copy = ".displaced-" in name or ".damaged-" in name
             if is_copy and not (self.may_leave_copies and path.stat().st_size):
                 raise Failure(f"A copy is left: {name}, {path.stat().st_size} bytes")
