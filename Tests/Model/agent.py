@@ -48,10 +48,9 @@ class Home:
                 cwd=self.place)
 
     def signal(self, number):
-        try:
-            self.agent.send_signal(number)
-        except ProcessLookupError:
-            pass
+        agent = self.agent
+        if agent is not None:
+            agent.send_signal(number)
 
     def wait(self):
         """Waits until the agent has ended."""

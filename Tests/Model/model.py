@@ -3,6 +3,7 @@
 import collections
 import plistlib
 import random
+import re
 import signal
 import time
 
@@ -325,7 +326,7 @@ class Trial:
     def temporary_files(self):
         """The names of the agent's temporary files, which a killed agent may leave to the next one."""
         names = sorted(path.name for path in self.home.directory.iterdir())
-        return [name for name in names if name.startswith(".defaultsd.") and name != ".defaultsd.agent"]
+        return [name for name in names if re.match(r"\.defaultsd\.\d", name)]
 
     def check_remains(self):
         """Checks that no temporary file or copy is left after the agent's end."""
