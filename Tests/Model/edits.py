@@ -4,7 +4,7 @@ import json
 import time
 
 from agent import Failure
-from model import KEYS, act
+from trial import KEYS, act
 
 
 def edit_message(trial, domain, changes, is_numbered):

@@ -7,7 +7,8 @@ import time
 import files
 from agent import SETTINGS, Failure, parse
 from edits import edit_message, expect_edited, make_edit
-from model import DOMAINS, KEYS, SECRET, act, changed, serialized
+from model import changed, serialized
+from trial import DOMAINS, KEYS, SECRET, act
 
 
 # --- While no agent is running

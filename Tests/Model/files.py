@@ -4,7 +4,8 @@ import time
 
 from agent import parse
 from edits import make_edit
-from model import KEYS, Copy, act
+from model import Copy
+from trial import KEYS, act
 
 
 def pause(trial, *choices):

@@ -5,7 +5,8 @@ import plistlib
 
 from agent import Failure
 from edits import make_edit
-from model import KEYS, SECRET, act, brief, differences
+from model import brief, differences
+from trial import KEYS, SECRET, act
 
 
 def reversible(trial, domain, keys):

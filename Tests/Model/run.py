@@ -17,7 +17,7 @@ import ends  # noqa: F401
 import files  # noqa: F401
 import history
 from agent import Failure
-from model import ACTS, Trial
+from trial import ACTS, Trial
 
 
 class Outcome:
