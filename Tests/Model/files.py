@@ -41,18 +41,49 @@ def edit_a_file_in_place(trial):
     check_or_not(trial)
 
 
+def add_by_an_edit(trial, domain):
+    """Adds a key that had no value before; returns it."""
+    trial.check()
+    key, = trial.keys(1)
+    if key in trial.expected[domain].values:
+        make_edit(trial, domain, {key: None})
+        trial.check()
+    make_edit(trial, domain, trial.changes(domain, [key], removal=0, is_unique=True))
+    trial.check()
+    return key
+
+
+def read_and_remove(trial, domain, key):
+    """A program reads the newest version, removes a key, and replaces the file: everything that it changed applies."""
+    loaded = trial.home.read(domain)
+    others = [other for other in trial.chance.sample(KEYS, trial.chance.choice([0, 2])) if other != key]
+    changes = {key: None} | trial.changes(domain, others, removal=0, is_unique=True)
+    trial.say("a program removes", trial.described(domain, changes))
+    trial.write_file(domain, loaded, changes)
+    trial.check()
+
+
 @act(3)
 def remove_from_a_file(trial):
-    """A program reads the newest version, removes a key, and replaces the file: everything that it changed applies."""
+    """A program reads what the agent has just saved, and removes the key that was added, or another one."""
     domain = trial.domain()
+    added = add_by_an_edit(trial, domain)
+    read_and_remove(trial, domain, trial.chance.choice([added, *sorted(trial.expected[domain].values)]))
+
+
+@act(1)
+def remove_from_a_foreign_file(trial):
+    """A program reads what another program has just written, and removes the key that was added before that."""
+    domain = trial.domain()
+    added = add_by_an_edit(trial, domain)
+    keys = [key for key in trial.chance.sample(KEYS, 2) if key != added]
+    changes = trial.changes(domain, keys[:1], removal=0, is_unique=True)
+    trial.say("a program replaces", trial.described(domain, changes))
+    trial.write_file(domain, trial.home.read(domain), changes)
     trial.check()
-    loaded = trial.home.read(domain)
-    keys = sorted(parse(loaded))
-    if keys:
-        changes = {trial.chance.choice(keys): None}
-        trial.say("a program removes", trial.described(domain, changes))
-        trial.write_file(domain, loaded, changes)
-        trial.check()
+    # The access time shows a read only if it is later than the time of the write, and the kernel's clock for it is coarse.
+    time.sleep(0.02)
+    read_and_remove(trial, domain, added)
 
 
 @act(4)
