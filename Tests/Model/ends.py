@@ -170,8 +170,10 @@ def send_again(trial, domain, unanswered):
 
 @act(3)
 def write_a_displaced_file(trial):
-    """A program has a file open while edits are saved, so that it writes into the displaced file. The agent may be
-    killed before or after it merges that."""
+    """A program has a file open while edits are saved, so that it writes into the displaced file.
+
+    That must be merged, even if the agent is killed before, and must not undo the edits.
+    """
     domain = trial.domain()
     trial.check()
     path = trial.home.path(domain)
@@ -186,13 +188,14 @@ def write_a_displaced_file(trial):
             keys = trial.keys(trial.chance.choice([1, 2]), among[:4])
             make_edit(trial, domain, trial.changes(domain, keys, is_unique=True))
             trial.synchronize()
+        before = dict(trial.expected[domain].values)
         changes = {among[4]: trial.value(among[4], is_unique=True)}
         if trial.chance.random() < 0.5:
+            # A short log forgets the edits for this.
             changes[among[5]] = f"long {trial.number} " * 700
-        before = dict(trial.expected[domain].values)
         trial.say("the program writes", trial.described(domain, changes), way)
-        file.seek(0)
         begin = time.monotonic()
+        file.seek(0)
         file.write(serialized(changed(parse(loaded), changes), loaded))
         file.truncate()
         file.flush()
@@ -204,11 +207,11 @@ def write_a_displaced_file(trial):
         # If the log no longer covers the version that the program had read, a copy is made instead.
         trial.expected[domain].allow(before)
         trial.may_leave_copies = True
-    if way == "no kill":
+    if way in ("kill when it is merged", "no kill"):
         trial.check()
+    if way == "no kill":
         return
     if way == "kill when it is merged":
-        trial.check()
         time.sleep(trial.chance.choice([0, 0.1, 0.4, 1]))
     trial.end(signal.SIGKILL)
     trial.counts["kills with a displaced file"] += 1

@@ -77,7 +77,7 @@ class Trial:
         self.miss_unread()
         left = self.temporary_files()
         if left:
-            self.say("the agent has left", *left)
+            self.say("the agent has left", len(left), "temporary files")
             # If the log no longer covers what a displaced file was made from, the next agent makes a copy.
             self.may_leave_copies |= not self.character.has_long_log
 
