@@ -15,7 +15,10 @@ package struct TrackedValues: Sendable {
         switch event {
         case .initial(let snapshot): (values, known) = (snapshot.values, nil)
         case .record(let record, _):
-            if case .unknown = record.event { known = [] }
+            if case .unknown = record.event {
+                known = []
+                return
+            }
             for change in record.changeSet?.changes ?? [] {
                 values[change.key] = change.new
                 known?.insert(change.key)
