@@ -33,22 +33,37 @@ enum Act: String, CaseIterable {
     case agent
     /// The subject is killed.
     case kill
+    /// A program touches the file.
+    case touch
+    /// A program writes the file's own bytes in place.
+    case resave
+    /// An editor that changes nothing, or `git checkout`, replaces the file by a copy of itself.
+    case copy
+    /// The version before the work is restored.
+    case restore
+    /// A program that holds the values from before the work adds a key, and the next time removes it.
+    case toggle
+
+    /// The acts while the subject is stopped.
+    static let whileStopped = allCases.filter { ![.restore, .toggle].contains($0) }
+    /// The acts after each crash.
+    static let afterCrash: [Act] = [.nothing, .replace, .touch, .resave, .copy, .restore, .toggle]
 
     /// Whether the act removes or replaces the file that programs have open.
-    var replacesFile: Bool { [.replace, .remove, .remake, .command, .store, .truncate].contains(self) }
+    var replacesFile: Bool { [.replace, .remove, .remake, .command, .store, .truncate, .copy].contains(self) }
 
     /// Whether the act opens the file for writing, which waits for the lease of the subject.
-    var awaitsLease: Bool { [.rewrite, .truncate].contains(self) }
+    var awaitsLease: Bool { [.rewrite, .truncate, .resave].contains(self) }
 
-    /// Performs the act, while the subject is stopped.
-    func perform(_ trial: Trial) throws {
+    /// Performs the act on the file at a path, while the subject is stopped, or after a crash.
+    func perform(_ trial: Trial, on path: String, crash: Int = 1) throws {
         if replacesFile { trial.markReplaced() }
         switch self {
         case .nothing: break
-        case .replace: try trial.writeForeign(in: trial.path, as: .renamed, ["foreign": "replaced"])
+        case .replace: try trial.writeForeign(in: path, as: .renamed, ["foreign": .string("replaced \(crash)")])
         case .rewrite:
             // A program that has the file open writes it as it was, and one that writes it in place doesn't notice.
-            let isCertain = !["open-writer", "hard-link"].contains(trial.scenario.name)
+            let isCertain = !["open-writer", "excluded-writer", "short-log", "hard-link"].contains(trial.scenario.name)
             if !isCertain { trial.forgetFragments() }
             try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"], isCertain: isCertain)
         case .truncate:
@@ -74,6 +89,11 @@ enum Act: String, CaseIterable {
         case .store: trial.writeAside("stored", in: trial.place.environment.merging(["DEFAULTS_NO_AGENT": "1"]) { $1 })
         case .agent: try trial.startOtherAgent()
         case .kill: trial.killSubject()
+        case .touch: utimensat(AT_FDCWD, path, nil, 0)
+        case .resave: if RawFile.exists(path) { try RawFile.write(RawFile.read(path), to: path) }
+        case .copy: if RawFile.exists(path) { try trial.replace(path, with: RawFile.read(path)) }
+        case .restore: try trial.restore(path)
+        case .toggle: try trial.restore(path, adding: crash == 1 ? ["toggled": "on"] : [:], certainly: ["toggled"])
         }
     }
 }

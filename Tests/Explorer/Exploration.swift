@@ -10,16 +10,17 @@ struct Case: Hashable, Sendable, CustomStringConvertible {
     var kind: Kind
     var scenario: String
     var subject: Subject
-    /// The details that the kind needs: a call (its name, its path, and which one of these) and an act, an error or the
-    /// number of another call; or a state of the disk.
+    /// The details that the kind needs: a call (its name, its path, and which one of these) and an error or an act; for
+    /// crashes, also the number of the next program's call before which that is killed, or 0; or a state of the disk.
     var details: [String]
 
-    /// Two crashes: the first one, as a case without a second, and the call before which the next program is killed.
-    var crashes: (first: Case, second: Int)? {
-        guard kind == .crashes, let second = details.last.flatMap({ Int($0) }) else { return nil }
-        var first = self
-        first.details.removeLast()
-        return (first, second)
+    /// The cases with the same first crash and the same act, and each second crash.
+    func secondCrashes(_ calls: Int) -> [Case] {
+        (0..<calls).map { call in
+            var next = self
+            next.details[4] = "\(call + 1)"
+            return next
+        }
     }
 
     /// The words after `--repeat`.
@@ -45,7 +46,8 @@ enum Kind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case stops
     /// Each call fails, with each error that it can have.
     case failures
-    /// The subject is killed before each call, and the next one before each of its calls.
+    /// The subject is killed before each call, another program acts, and the next one starts, or is killed before each
+    /// of its calls, and the other program acts again.
     case crashes
     /// A power failure leaves each state of the disk that it can leave.
     case disks
@@ -55,10 +57,8 @@ enum Kind: String, CaseIterable, ExpressibleByArgument, Sendable {
 struct Outcome {
     /// The call at which the interruption took place; `nil` if it didn't.
     var call: String?
-    /// Whether the program after the first crash made too few calls for a second one.
-    var lacksSecondCrash = false
-    /// The hash of what the first crash left behind.
-    var leftovers: Int?
+    /// The hash of what a first crash left behind and the act, and the number of calls that the next program made.
+    var firstCrash: (leftovers: Int, calls: Int)?
     var findings: [String]
 }
 
@@ -66,6 +66,7 @@ struct Outcome {
 struct Leftovers: Hashable {
     let scenario: String
     let subject: Subject
+    let act: Act
     let tree: DiskTree
     let writes: [String: [Ledger.Outcome]]
 }
@@ -125,7 +126,7 @@ extension Case {
         _ = eventually(within: 5) { Self.isStopped(process) }
         let call = intervention.call
         let acting = Aside {
-            do { try act.perform(trial) } catch { trial.add(.survives, "the act failed: \(error)") }
+            do { try act.perform(trial, on: trial.path) } catch { trial.add(.survives, "the act failed: \(error)") }
         }
         // What the subject does in the middle of another act is a later change to that act.
         _ = acting.finish(within: act.awaitsLease ? 0.15 : 60)
@@ -156,10 +157,13 @@ extension Case {
         return Outcome(call: call, findings: trial.findings)
     }
 
-    /// Kills the subject before a call, and the next one before one of its calls.
+    /// Kills the subject before a call, lets another program act, and starts the next one, or kills it before one of
+    /// its calls.
     private func runCrashes(_ trial: Trial) throws -> Outcome {
+        guard let act = Act(rawValue: word(3)) else { throw ValidationError("\(self) names no act.") }
         let intervention = trial.intervention
         trial.mayEnd = true
+        trial.beforeSubject = { try $0.rememberVersion() }
         try begin(trial, .kill)
         if !trial.work().finish() { trial.add(.survives, "the work doesn't end") }
         guard intervention.hasHappened else {
@@ -168,19 +172,22 @@ extension Case {
             return Outcome(findings: trial.findings)
         }
         let first = intervention.call
-        let leftovers = try trial.leftovers().hashValue
-        // In every second trial, an editor comes between the crashes. Behind a link, it replaces the real file: nobody
-        // looks for what is left where no link leads anymore.
-        if number(3).isMultiple(of: 2) {
-            trial.markReplaced()
-            trial.mayMissRecords = trial.scenario.discardsRecords
-            try trial.writeForeign(in: trial.realPath, as: .renamed, ["foreign": "written"])
+        let leftovers = try trial.leftovers(before: act).hashValue
+        trial.mayMissRecords = trial.scenario.discardsRecords && act != .nothing
+        // Behind a link, the act is on the real file: no agent looks for what is left where no link leads anymore.
+        try act.perform(trial, on: trial.realPath)
+        intervention.arm(.kill, at: number(4))
+        trial.recover(isKilled: number(4) > 0)
+        let calls = intervention.count
+        if number(4) == 0 {
+            try trial.settle()
+            return Outcome(call: first, firstCrash: (leftovers, calls), findings: trial.findings)
         }
-        intervention.arm(.kill, at: number(3))
-        trial.recover()
         let call = intervention.hasHappened ? "\(first), then \(intervention.call)" : nil
+        intervention.disarm()
+        try act.perform(trial, on: trial.realPath, crash: 2)
         try trial.settle()
-        return Outcome(call: call, lacksSecondCrash: call == nil, leftovers: leftovers, findings: trial.findings)
+        return Outcome(call: call, findings: trial.findings)
     }
 
     /// Lets the power fail after a call, and continues with what may be left on the disk.

@@ -13,8 +13,9 @@ struct Explore: ParsableCommand {
         discussion: """
             Each trial runs a scenario with the real programs in directories of its own, and interrupts them once: \
             another program acts between two calls, a call fails, the program is killed before a call (and the next \
-            one, too), or the power fails. Then everything must become quiet and be as "What you can rely on" \
-            promises. A trial that finds a breach is printed as the words after --repeat. The exit status is 1 then.
+            one, too) and another program acts, or the power fails. Then everything must become quiet and be as \
+            "What you can rely on" promises. A trial that finds a breach is printed as the words after --repeat. The \
+            exit status is 1 then.
             """)
 
     @Option(help: "The compiled library that counts and interrupts the programs' calls.") var library: String
@@ -64,16 +65,12 @@ struct Explore: ParsableCommand {
 /// All trials of a kind, or as many as there is time for.
 final class Exploration: Sendable {
     private struct State {
-        var cases: ArraySlice<Case>
-        /// For a first crash, a number of calls that the next program doesn't make.
-        var missing: [Case: Int] = [:]
-        /// The hashes of what first crashes left behind, each with the first crash that is tried for it.
-        var leftovers: [Int: Case] = [:]
-        /// Those first crashes.
-        var tried: Set<Case> = []
-        /// The crashes that were left out, since the next program doesn't get that far, or because another first crash
-        /// leaves the same behind.
-        var skipped = 0
+        var cases: [Case] = []
+        /// The number of all cases so far: those with a second crash are known after the first one's trial.
+        var all = 0
+        var random: PseudoRandom
+        /// The hashes of what first crashes left behind.
+        var leftovers: Set<Int> = []
         var trials = 0
         var interrupted = 0
         var breaches = 0
@@ -83,15 +80,15 @@ final class Exploration: Sendable {
     private let scenario: String?
     private let subject: Subject?
     private let seconds: Double?
-    private let seed: UInt64
     private let workers: Int
-    private let state = Mutex(State(cases: []))
+    private let state: Mutex<State>
 
     init(
         _ kind: Kind, _ scenario: String?, _ subject: Subject?, _ seconds: Double?, _ seed: UInt64, _ workers: Int
     ) {
         (self.kind, self.scenario, self.subject) = (kind, scenario, subject)
-        (self.seconds, self.seed, self.workers) = (seconds, seed, workers)
+        (self.seconds, self.workers) = (seconds, workers)
+        state = Mutex(State(random: PseudoRandom(seed: seed)))
     }
 
     /// Returns whether no promise was broken.
@@ -107,13 +104,8 @@ final class Exploration: Sendable {
                 found.withLock { $0[index] = cases }
             }
         }
-        var cases = try pairs.indices.flatMap { index in try found.withLock { $0[index] }?.get() ?? [] }
-        if seconds != nil {
-            var random = PseudoRandom(seed: seed)
-            cases.shuffle(using: &random)
-        }
-        let all = cases.count
-        state.withLock { $0.cases = cases[...] }
+        let cases = try pairs.indices.flatMap { index in try found.withLock { $0[index] }?.get() ?? [] }
+        state.withLock { ($0.cases, $0.all) = (cases.reversed(), cases.count) }
         let begin = ContinuousClock.now
         concurrently { [self] in
             while let next = next(begin) {
@@ -125,7 +117,7 @@ final class Exploration: Sendable {
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         return state.withLock { state in
             say(
-                "\(kind.rawValue): \(state.trials) of \(all - state.skipped) trials, \(state.interrupted) of them "
+                "\(kind.rawValue): \(state.trials) of \(state.all) trials, \(state.interrupted) of them "
                     + "interrupted, in \(seconds) s: \(state.breaches) with breaches"
                     + (state.leftovers.isEmpty ? "" : "; first crashes left \(state.leftovers.count) different states"))
             return state.breaches == 0
@@ -143,24 +135,20 @@ final class Exploration: Sendable {
     private func next(_ begin: ContinuousClock.Instant) -> Case? {
         if let seconds, ContinuousClock.now - begin > .seconds(seconds) { return nil }
         return state.withLock { state in
-            while let next = state.cases.popFirst() {
-                guard let (first, second) = next.crashes, let missing = state.missing[first], second > missing
-                else { return next }
-                state.skipped += 1
+            if seconds != nil, let index = state.cases.indices.randomElement(using: &state.random) {
+                state.cases.swapAt(index, state.cases.count - 1)
             }
-            return nil
+            return state.cases.popLast()
         }
     }
 
     private func report(_ trial: Case, _ result: Result<Outcome, any Error>) {
         let findings: [String]
         var call: String?
-        var lacksSecondCrash = false
-        var leftovers: Int?
+        var firstCrash: (leftovers: Int, calls: Int)?
         switch result {
         case .success(let outcome):
-            (findings, call, lacksSecondCrash) = (outcome.findings, outcome.call, outcome.lacksSecondCrash)
-            leftovers = outcome.leftovers
+            (findings, call, firstCrash) = (outcome.findings, outcome.call, outcome.firstCrash)
         case .failure(let error): findings = ["\(error)"]
         }
         state.withLock { state in
@@ -168,16 +156,12 @@ final class Exploration: Sendable {
             if state.trials % 10_000 == 0 { say("\(kind.rawValue): \(state.trials) trials so far") }
             if call != nil {
                 state.interrupted += 1
-            } else if lacksSecondCrash, let (first, second) = trial.crashes {
-                state.missing[first] = min(second, state.missing[first] ?? .max)
             }
-            if let leftovers, let (first, _) = trial.crashes {
-                if state.leftovers[leftovers] == nil {
-                    state.leftovers[leftovers] = first
-                    state.tried.insert(first)
-                }
-                // By chance, one may leave this behind at one time, and that at another.
-                if !state.tried.contains(first) { state.missing[first] = 0 }
+            // Where another first crash has left the same behind, a second one would lead to the same.
+            if let firstCrash, state.leftovers.insert(firstCrash.leftovers).inserted {
+                let next = trial.secondCrashes(firstCrash.calls)
+                state.cases += next
+                state.all += next.count
             }
             if findings.isEmpty { return }
             state.breaches += 1
@@ -195,7 +179,7 @@ extension Kind {
             }
         }
         return switch self {
-        case .stops: try interruptions { _ in Act.allCases.map { [$0.rawValue] } }
+        case .stops: try interruptions { _ in Act.whileStopped.map { [$0.rawValue] } }
         case .failures:
             try interruptions { call in
                 RecordedCall.errors(of: call.name).flatMap { error in
@@ -203,7 +187,7 @@ extension Kind {
                     ["once", "always"].filter { $0 == "once" || error != EINTR }.map { ["\(error)", $0] }
                 }
             }
-        case .crashes: try interruptions { _ in (1...1_000).map { ["\($0)"] } }
+        case .crashes: try interruptions { _ in Act.afterCrash.map { [$0.rawValue, "0"] } }
         case .disks: try Self.states(scenario, subject)
         }
     }

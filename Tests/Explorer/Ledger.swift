@@ -22,6 +22,7 @@ struct Ledger {
         /// The end of a certain write.
         var ended: Int?
         var outcome = Outcome.unknown
+        var isEdit: Bool
     }
 
     /// A write to some keys that has begun.
@@ -45,12 +46,14 @@ struct Ledger {
     var keys: [String] { writes.keys.sorted() }
 
     /// Records the beginning of a write; a value of `nil` removes the key.
-    mutating func begin(_ values: Difference) -> Token {
+    ///
+    /// An edit takes place as a whole, or not at all.
+    mutating func begin(_ values: Difference, isEdit: Bool = false) -> Token {
         time += 1
         var token = Token()
         for (key, value) in values {
             token.indices[key] = writes[key, default: []].count
-            writes[key, default: []].append(Write(value: value, began: time))
+            writes[key, default: []].append(Write(value: value, began: time, isEdit: isEdit))
         }
         return token
     }
@@ -83,9 +86,28 @@ struct Ledger {
         return last.map(\.value) + (made.contains { $0.outcome == .certain } ? [] : [nil])
     }
 
+    /// Returns whether one write was the last one to all of some keys.
+    func isOneWrite(_ keys: some Sequence<String>) -> Bool { Set(keys.map { writes[$0]?.last?.began }).count == 1 }
+
+    /// Returns the keys of edits that are there in part: of an edit that was the last write to some keys, the values of
+    /// some are there, and those of others aren't.
+    private func torn(_ values: DomainValues) -> [String] {
+        let last = writes.filter { _, all in
+            // A value that was there before, too, says nothing; neither does a key that was never there.
+            guard let last = all.last, last.isEdit else { return false }
+            let former = all.dropLast().map(\.value)
+            return !former.contains(last.value) && !(former.isEmpty && last.value == nil)
+        }
+        return Dictionary(grouping: last.keys) { last[$0]?.last?.began }.values.flatMap { keys in
+            let made = keys.filter { values[$0] == writes[$0]?.last?.value }
+            return made.count == keys.count ? [] : made
+        }.sorted()
+    }
+
     /// Returns the breaches of the promises about values.
     func findings(_ values: DomainValues) -> [String] {
-        Set(keys).union(values.keys).sorted().compactMap { key in
+        let torn = torn(values)
+        let breaches: [String] = Set(keys).union(values.keys).sorted().compactMap { key in
             let allowed = allowed(key)
             if allowed.contains(values[key]) { return nil }
             let isKnown = values[key] == nil || (writes[key] ?? []).contains { $0.value == values[key] }
@@ -93,6 +115,7 @@ struct Ledger {
             return "\(promise.rawValue): \(key) is \(text(values[key])), not "
                 + "\(allowed.map(text).joined(separator: " or "))."
         }
+        return breaches + (torn.isEmpty ? [] : ["\(Promise.whole.rawValue): of an edit, only \(torn) are there."])
     }
 
     private func text(_ value: PropertyListValue?) -> String {

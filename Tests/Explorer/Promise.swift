@@ -5,6 +5,8 @@ enum Promise: String {
     case nothingLost = "Everything acknowledged is still there"
     /// A value has been written by somebody, and the file's and the agent's are the same.
     case nothingInvented = "No value appears that nobody wrote"
+    /// A change set is applied as a whole.
+    case whole = "An edit is made as a whole"
     /// "Every file parses."
     case parses = "Every file parses"
     /// "A save changes only the bytes of the keys that changed."

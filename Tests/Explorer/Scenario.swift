@@ -2,6 +2,7 @@ import ArgumentParser
 import DefaultsClient
 import DefaultsCore
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 
@@ -17,6 +18,8 @@ struct Scenario: Sendable {
     var subjects: [Subject] = [.agent]
     /// Whether the log discards records during the work, so that earlier cursors lead to a gap.
     var discardsRecords = false
+    /// Whether "key" is excluded from the history, so that a follower that resumes is told to read the values.
+    var excludesKey = false
     /// The format of the domain's file at the beginning; `nil` if there is none.
     var format: PropertyListFormat? = .xml
     /// The values in that file.
@@ -29,6 +32,8 @@ struct Scenario: Sendable {
     var isOfHost = false
     /// Whether others change the directory during the work, so that the subject's calls aren't all that changes it.
     var isForeign = false
+    /// Whether any agent may discard records, since other programs' values alone are larger than the log should be.
+    var hasShortLog: Bool { discardsRecords && isForeign }
     /// Prepares the directory, before the subject starts.
     var prepare: @Sendable (Trial) throws -> Void = { _ in }
     /// Whether the work itself starts the agent.
@@ -40,6 +45,8 @@ struct Scenario: Sendable {
     static let initial: DomainValues = [
         "key": "before", "twin": "before", "old": "kept", "list": .array(["a", "a"]),
     ]
+    /// Settings that exclude "key" from the history.
+    static let excluding: DomainValues = ["HistoryExcludes": .array([.string("\(Trial.domainName)/key")])]
     static let comment = "<!-- a comment that stays -->"
 
     /// Values that make a binary file large enough to be spliced.
