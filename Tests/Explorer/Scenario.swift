@@ -187,5 +187,31 @@ struct Scenario: Sendable {
             try trial.writeForeign(in: trial.path, as: .renamed, ["key": "foreign"])
             trial.synchronize()
         },
+        Scenario(name: "excluded", excludesKey: true, settings: excluding) { try $0.edit(["key": "after"]) },
+        Scenario(name: "excluded-pair", excludesKey: true, settings: excluding) {
+            try $0.edit(["key": "after", "twin": "after"])
+        },
+        Scenario(name: "excluded-writer", excludesKey: true, settings: excluding, isForeign: true) { trial in
+            try trial.withOpenWriter { try trial.edit(["key": "after"]) }
+        },
+        Scenario(
+            name: "later-exclusion", excludesKey: true, settings: ["SaveDelay": 60_000, "SaveLimit": 60_000]
+        ) { trial in
+            try trial.edit(["key": "after"], isSaved: false)
+            try trial.excludeKey()
+            trial.endSubject()
+        },
+        Scenario(
+            name: "later-manifest", excludesKey: true, settings: ["SaveDelay": 60_000, "SaveLimit": 60_000],
+            // A directory that doesn't exist is only looked for every few seconds.
+            prepare: { try $0.place.describe("org.example.other", with: "") }
+        ) { trial in
+            try trial.edit(["key": "after"], isSaved: false)
+            try trial.excludeKey(byManifest: true)
+            trial.endSubject()
+        },
+        Scenario(name: "short-log", discardsRecords: true, settings: ["LogBytes": 1_024], isForeign: true) { trial in
+            try trial.withOpenWriter(.string(trial.text(0, 6_000))) { try trial.edit(["key": "after", "old": nil]) }
+        },
     ]
 }
