@@ -4,6 +4,8 @@ package import PropertyList
 /// Typed access to the entries of a dictionary from an untrusted source; each error names the entry.
 package struct Fields: Sendable {
     package let values: DomainValues
+    /// Whether a dictionary, at any depth, had keys that differ only in Unicode normalization, of which one is left.
+    var hasEquivalentKeys = false
 
     package init(_ values: DomainValues) {
         self.values = values
@@ -69,6 +71,17 @@ package struct Fields: Sendable {
         }
     }
 
+    /// Returns an array of numbers; empty if the entry is missing.
+    func numbers(_ key: String) throws(DefaultsError) -> [UInt64] {
+        try array(key).map { element throws(DefaultsError) in
+            switch element {
+            case .integer(let number) where number >= 0: return UInt64(number)
+            case .unsigned(let number): return number
+            default: throw Self.wrong(key, not: "an array of non-negative integers")
+            }
+        }
+    }
+
     package func dictionary(_ key: String) throws(DefaultsError) -> DomainValues {
         guard case .dictionary(let values)? = values[key] else { throw Self.wrong(key, not: "a dictionary") }
         return values
@@ -99,6 +112,14 @@ package struct Fields: Sendable {
 
     static func isAbsolute(_ path: String) -> Bool {
         Path.isAbsolute(path) && !path.utf8.contains(0)
+    }
+
+    /// Checks that no key was lost.
+    func checkKeys() throws(DefaultsError) {
+        if !hasEquivalentKeys { return }
+        throw DefaultsError(
+            .protocolViolation, "A dictionary in the message has two keys that differ only in Unicode normalization.",
+            remedy: "Send one of them.")
     }
 
     package static func wrong(_ key: String, not expected: String) -> DefaultsError {

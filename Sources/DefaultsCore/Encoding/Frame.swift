@@ -107,13 +107,15 @@ package struct FrameDecoder: Sendable {
         guard PropertyListFormat.detect(payload) == .binary else {
             throw DefaultsError(.protocolViolation, "A frame doesn't contain a binary property list.")
         }
-        let value: PropertyListValue
+        let document: PropertyListDocument
         do throws(PropertyListError) {
-            value = try PropertyListValue(
-                parsing: payload, limits: limits.proportionate(to: length, valuesPerByte: Self.valuesPerByte))
+            document = try PropertyListDocument(
+                reading: payload, limits: limits.proportionate(to: length, valuesPerByte: Self.valuesPerByte))
         } catch {
             throw DefaultsError(.protocolViolation, "A frame doesn't contain a binary property list: \(error)")
         }
-        return try Fields(value, of: "A message")
+        var fields = try Fields(document.value, of: "A message")
+        fields.hasEquivalentKeys = document.hasEquivalentKeys
+        return fields
     }
 }

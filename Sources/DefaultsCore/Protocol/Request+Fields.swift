@@ -14,6 +14,7 @@ extension NumberedRequest {
         let number = try fields.unsigned("request")
         // The agent's own messages about a connection have this number.
         if number == 0 { throw Fields.wrong("request", not: "at least 1") }
+        try fields.checkKeys()
         self.init(number: number, request: try Request(fields, from: app))
     }
 }
