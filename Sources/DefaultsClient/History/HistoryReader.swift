@@ -53,7 +53,7 @@ package struct HistoryReader {
             if let older {
                 if let record = older.next() {
                     revision = record.revision
-                    if let wanted = filter(record) { return wanted }
+                    if let wanted = filter.inHistory(record) { return wanted }
                 } else if let archive = page?.archive {
                     page?.archive = nil
                     self.older = records(in: archive, isArchive: true)

@@ -20,6 +20,8 @@ package struct StandingChanges {
 
     package private(set) var history: HistoryReader
     private var ranges: [Domain: [String: Ranges]] = [:]
+    /// The records passed so far that stand for unknown changes, made while no agent was running.
+    private(set) var unknown: [LogRecord] = []
 
     package init(_ history: HistoryReader) {
         self.history = history
@@ -63,7 +65,9 @@ package struct StandingChanges {
     /// Returns the next change set; `nil` at the beginning of the history.
     package mutating func next() throws(DefaultsError) -> Element? {
         while let record = try history.next() {
-            guard let changeSet = record.changeSet, record.domain.user == .current else { continue }
+            guard record.domain.user == .current else { continue }
+            if record.isUnknown { unknown.append(record) }
+            guard let changeSet = record.changeSet else { continue }
             var element = Element(
                 record: record, cursor: Cursor(epoch: history.epoch, revision: record.revision), changeSet: changeSet)
             let former = ranges[record.domain] ?? [:]

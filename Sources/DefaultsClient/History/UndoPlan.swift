@@ -77,6 +77,9 @@ package struct UndoPlan {
     /// The changes that can't be found because they have been thinned out; see `HistoryReader`.
     package var thinned: ThinnedChanges { search.thinned }
 
+    /// The records passed so far that stand for unknown changes, made while no agent was running; they stay.
+    package var unknown: [LogRecord] { search.unknown }
+
     /// Finds the next change set; see `UndoSearch`.
     package mutating func next(
         orNamed isNamed: (LogRecord) -> Bool = { _ in false }

@@ -30,6 +30,9 @@ package struct UndoSearch {
     /// The changes that have been thinned out; see `HistoryReader`.
     package var thinned: ThinnedChanges { standing.history.thinned }
 
+    /// The records passed so far that stand for unknown changes, made while no agent was running.
+    package var unknown: [LogRecord] { standing.unknown }
+
     /// A change set that was found.
     package struct Found: Hashable, Sendable {
         package var element: StandingChanges.Element
@@ -94,6 +97,9 @@ package struct UndoSearch {
 }
 
 extension LogRecord {
+    /// Whether it stands for changes to any keys of the domain, made while no agent was running.
+    package var isUnknown: Bool { event == .unknown(domain) }
+
     /// Whether it had keys that are excluded from the history.
     package var hasExcludedKeys: Bool { if case .unknown(_, rest: _?) = event { true } else { false } }
 }

@@ -40,13 +40,23 @@ struct UndoCommand {
             }
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
+        let unknown =
+            since == nil
+            ? []
+            : Set(plan.unknown.filter(options.range.contains).map(\.domain)).sorted()
+                .filter { options.domain != nil || $0 != AgentSettings.domain }
+        for domain in unknown {
+            Failure.report(
+                "\(style.name(domain)) was also changed while no agent was running. Changes that aren't in the history "
+                    + "were not \(isRedo ? "redone" : "undone").")
+        }
         if let problem = plan.problem { Failure.report("\(problem)") }
         if since != nil, plan.thinned.hasAny(after: end, filter) {
             Failure.report("Not all changes since then are in the history; older ones have been thinned out.")
         }
         if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }
         if found == 0 { throw Failure(nothing, .notFound) }
-        if isAnythingKept { throw ExitCode(1) }
+        if isAnythingKept || !unknown.isEmpty { throw ExitCode(1) }
     }
 
     /// Chooses the change sets that the options ask for.

@@ -13,7 +13,8 @@ struct Undo: ParsableCommand {
             since a time (--since), undos and redos included. With --until, newer ones are left alone. Several change \
             sets are undone together, in one edit for each domain, which a single redo reverses. Keys that have \
             changed again since are listed, and keep their values. Without a domain or a number, the agent's own \
-            settings stay as they are. The exit status is 1 if any key keeps its value, or if there is nothing to undo.
+            settings stay as they are. The exit status is 1 if any key keeps its value, if a file was changed while no \
+            agent was running, or if there is nothing to undo.
 
             EXAMPLES
               defaults undo

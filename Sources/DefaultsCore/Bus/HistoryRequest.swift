@@ -49,7 +49,7 @@ extension ChangeLog {
         while revision > last, page.records.count < request.limit, size < Self.pageSize {
             revision -= 1
             guard let record = self[revision] else { break }
-            guard let wanted = request.filter(exclusions.redact(record)) else { continue }
+            guard let wanted = request.filter.inHistory(exclusions.redact(record)) else { continue }
             page.records.append(wanted)
             size += wanted.estimatedSize
         }

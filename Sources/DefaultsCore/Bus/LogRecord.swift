@@ -60,6 +60,16 @@ package struct LogRecord: Hashable, Sendable {
         }
     }
 
+    /// The keys that the record is about: those that changed, and those whose changes an undo or a redo takes back
+    /// without effect, since they canceled each other out.
+    var keys: Set<String> {
+        guard let changeSet else { return [] }
+        return Set(changeSet.changes.map(\.key)).union(changeSet.origin?.purpose?.reach?.oldest.keys.map(\.self) ?? [])
+    }
+
+    /// Whether it is a change set without changes.
+    var hasNoChanges: Bool { if case .change(let changeSet) = event { changeSet.isEmpty } else { false } }
+
     /// Returns the record with the changes to some keys only.
     func filter(_ isWanted: (_ key: String) -> Bool) -> LogRecord {
         guard var changeSet else { return self }

@@ -57,11 +57,21 @@ package struct SubscriptionFilter: Hashable, Sendable {
     ///
     /// A record is never split; it may only lose keys.
     package func callAsFunction(_ record: LogRecord) -> LogRecord? {
+        part(of: record).flatMap { keys.isEmpty || !$0.hasNoChanges ? $0 : nil }
+    }
+
+    /// Returns the part of a record in the history that passes the filter; `nil` if nothing does.
+    ///
+    /// An undo or a redo passes even if its changes to a key canceled each other out, since it still takes back
+    /// the changes before it.
+    package func inHistory(_ record: LogRecord) -> LogRecord? {
+        self(record) ?? (record.keys.contains(where: includes(key:)) ? part(of: record) : nil)
+    }
+
+    /// Returns a record of a domain that passes the filter, without the changes to other keys.
+    private func part(of record: LogRecord) -> LogRecord? {
         guard includes(record.domain) else { return nil }
-        if keys.isEmpty { return record }
-        let filtered = record.filter { includes(key: $0) }
-        if case .change(let changeSet) = filtered.event, changeSet.isEmpty { return nil }
-        return filtered
+        return keys.isEmpty ? record : record.filter { includes(key: $0) }
     }
 
     /// Returns the part of a snapshot that passes the filter; `nil` if nothing does.

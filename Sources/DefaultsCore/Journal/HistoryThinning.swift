@@ -5,7 +5,8 @@ import PropertyList
 /// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes exceed
 /// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
 /// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
-/// dropped, and so is a single change that exceeds it. All other records of a domain count as changes to one
+/// dropped, and so is a single change that exceeds it. An undo or a redo also counts as a change to the keys whose
+/// changes it takes back and that canceled each other out. All other records of a domain count as changes to one
 /// pseudo-key. The newest lost change of each key is recorded, and no later change to it is lost, except for one that
 /// exceeds the limit.
 extension HistoryLimits {
@@ -22,6 +23,8 @@ extension HistoryLimits {
         /// The entry's size, divided by the number of its keys.
         var size: Int
         var isRecent: Bool
+        /// Whether it may be a change to any key.
+        var isUnknown: Bool
     }
 
     /// The parts of an entry to keep.
@@ -45,13 +48,14 @@ extension HistoryLimits {
             guard let record = file.record(at: index), record.revision > last else { continue }
             last = record.revision
             let allowed = exclusions.redact(record)
-            let changed = allowed.changeSet?.changes.map(\.key) ?? []
+            let changed = allowed.keys
             let keys = changed.isEmpty ? [nil] : changed.map(Optional.some)
             selections[index].isWhole = allowed == record
             selections[index].count = keys.count
             let size = file.entry(at: index).count / keys.count
             let candidate = Candidate(
-                entry: index, revision: record.revision, size: size, isRecent: record.time.nanoseconds >= limit)
+                entry: index, revision: record.revision, size: size, isRecent: record.time.nanoseconds >= limit,
+                isUnknown: record.event == .unknown(record.domain))
             for key in keys {
                 candidates[ChangeKey(domain: record.domain, key: key), default: []].append(candidate)
             }
@@ -109,9 +113,11 @@ extension HistoryLimits {
         var thinned = file.thinned
         thinned.remove(exclusions)
         for (changeKey, all) in candidates {
-            guard let key = changeKey.key else { continue }
-            let lost = all.last { !kept.contains($0.entry) || !selections[$0.entry].kept.contains(key) }
-            if let lost { thinned.add(lost.revision, of: key, in: changeKey.domain) }
+            let lost = all.last {
+                (!kept.contains($0.entry) || !selections[$0.entry].kept.contains(changeKey.key))
+                    && (changeKey.key != nil || $0.isUnknown)
+            }
+            if let lost { thinned.add(lost.revision, of: changeKey.key, in: changeKey.domain) }
         }
         return HistoryArchive.magic + thinned.encode(within: bytes / 8) + entries.reversed().joined()
     }
@@ -122,7 +128,10 @@ extension HistoryLimits {
         if selection.kept.isEmpty { return nil }
         if selection.isWhole, selection.kept.count == selection.count { return Array(file.entry(at: index)) }
         guard let record = file.record(at: index) else { return nil }
-        let thinned = exclusions.redact(record).filter { selection.kept.contains($0) }
+        var thinned = exclusions.redact(record).filter { selection.kept.contains($0) }
+        if let oldest = thinned.changeSet?.origin?.purpose?.reach?.oldest {
+            thinned.changeSet?.origin?.purpose?.reach?.oldest = oldest.filter { selection.kept.contains($0.key) }
+        }
         return LogEntry.record(thinned).encoded
     }
 }

@@ -6,7 +6,7 @@ import PropertyList
 package struct ThinnedChanges: Hashable, Sendable {
     private struct Keys: Hashable, Sendable {
         var newest: [String: Revision] = [:]
-        /// The newest change to any other key; 0 if none is lost.
+        /// The newest change that may be to any key; 0 if none is lost.
         var others: Revision = 0
 
         var last: Revision { max(others, newest.values.max() ?? 0) }
@@ -20,8 +20,12 @@ package struct ThinnedChanges: Hashable, Sendable {
 
     package init() {}
 
-    /// Adds a change.
-    mutating func add(_ revision: Revision, of key: String, in domain: Domain) {
+    /// Adds a change; `nil` stands for a change to any key.
+    mutating func add(_ revision: Revision, of key: String?, in domain: Domain) {
+        guard let key else {
+            domains[domain, default: Keys()].others = max(revision, domains[domain]?.others ?? 0)
+            return
+        }
         let known = domains[domain]?.newest[key] ?? 0
         domains[domain, default: Keys()].newest[key] = max(revision, known)
     }
@@ -40,7 +44,7 @@ package struct ThinnedChanges: Hashable, Sendable {
         let keys = domains[domain] ?? Keys()
         let lost = Set(keys.newest.filter { $0.value > revision }.keys)
         if elsewhere > revision { return lost.union(known) }
-        return keys.others > revision ? lost.union(known.filter { keys.newest[$0] == nil }) : lost
+        return keys.others > revision ? lost.union(known) : lost
     }
 
     /// Returns whether any key that passes a filter has lost a change after a revision.

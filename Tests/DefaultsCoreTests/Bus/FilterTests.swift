@@ -156,6 +156,24 @@ struct FilterTests {
         #expect(size.overruled == overruled)
     }
 
+    @Test("In the history, an undo passes for keys whose changes canceled each other out")
+    func canceled() throws {
+        let domain = try Domain("a.b")
+        let reach = UndoReach(oldest: ["a": 2, "b": 1])
+        let record = LogRecord(
+            revision: 9, time: Timestamp(nanoseconds: 4),
+            event: .change(
+                ChangeSet(
+                    domain: domain, source: .testApp, changes: [KeyChange(key: "a", old: 1, new: 0)],
+                    origin: Origin(purpose: .undo(Cursor(epoch: .random(), revision: 3), reach)))))
+        for (key, passes) in [("a", true), ("b", true), ("c", false)] {
+            let filter = SubscriptionFilter(keys: [GlobPattern(key)])
+            #expect((filter.inHistory(record) != nil) == passes)
+            #expect(filter.inHistory(record)?.changeSet?.changes.count == (passes ? (key == "a" ? 1 : 0) : nil))
+            #expect((filter(record) != nil) == (key == "a"), "Followers have nothing to do.")
+        }
+    }
+
     @Test("An event about a whole domain passes every key filter")
     func wholeDomain() throws {
         let filter = SubscriptionFilter(domains: [GlobPattern("a")], keys: [GlobPattern("none")])
