@@ -135,6 +135,29 @@ int linux_open_unseen(const char *path, int flags) {
 
 int linux_open_status(const char *path) { return open(path, O_PATH | O_CLOEXEC); }
 
+uint64_t linux_mount(int fd) {
+#ifdef STATX_MNT_ID
+    struct statx information;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &information) == 0 && (information.stx_mask & STATX_MNT_ID))
+        return information.stx_mnt_id;
+#endif
+    return 0;
+}
+
+int linux_shares_mount(int fd, const char *path) {
+    struct statx file, other;
+#ifdef STATX_MNT_ID
+    unsigned mask = STATX_MNT_ID;
+#else
+    unsigned mask = 0;
+#endif
+    if (statx(fd, "", AT_EMPTY_PATH, mask, &file) != 0 || statx(AT_FDCWD, path, 0, mask, &other) != 0) return 0;
+#ifdef STATX_MNT_ID
+    if (file.stx_mask & other.stx_mask & STATX_MNT_ID) return file.stx_mnt_id == other.stx_mnt_id;
+#endif
+    return file.stx_dev_major == other.stx_dev_major && file.stx_dev_minor == other.stx_dev_minor;
+}
+
 int linux_is_sealed(int fd) {
     struct statx information;
     unsigned mask = STATX_ATIME | STATX_BTIME;

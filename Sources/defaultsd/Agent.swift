@@ -169,8 +169,8 @@ struct Agent: Sendable {
         }
         let set = manifests.read()
         set.warnings.forEach { log.logger.warning("\($0)") }
-        manifests.apply(
-            set, earlier: set.isIncomplete ? ExclusionsFile(besideLog: journal.location.log).exclusions : nil)
+        let earlier = ExclusionsFile(besideLog: journal.location.log).exclusions
+        if let warning = manifests.apply(set, earlier: earlier?.sensitive ?? []) { log.logger.warning("\(warning)") }
         let (store, outcome) = try Self.open(
             directory, system: system, journal: journal, settings: settings,
             excluding: settings.historyExclusions.adding(manifests.exclusions), log: log)

@@ -90,6 +90,12 @@ int linux_open_unseen(const char *path, int flags);
 /// Opens a file for status queries only, not for reading or writing (O_PATH).
 int linux_open_status(const char *path);
 
+/// Returns the number of the mount through which a file was opened (statx(2)); 0 if the kernel doesn't tell.
+uint64_t linux_mount(int fd);
+
+/// Returns 1 if an open file and the file at a path are on the same mount, or else 0.
+int linux_shares_mount(int fd, const char *path);
+
 /// Sets an open file's access time to one second before its creation, so that the first read moves it. Returns 0 if a
 /// test read moved it, or else -1; the access time is then the current time.
 int linux_seal(int fd);

@@ -44,7 +44,11 @@ package struct PastValues {
                 break
             }
             if record.domain != present.domain || record.revision > present.cursor.revision { continue }
-            if case .unknown(_, rest: nil) = record.event { hasUnknownChanges = true }
+            if record.isUnknown { hasUnknownChanges = true }
+            for key in values.keys where record.changeSet?.mayHaveChanged(key) == true {
+                excluded.insert(key)
+                values[key] = nil
+            }
             for change in record.changeSet?.changes ?? [] where !exclusions.exclude(change.key, of: present.domain) {
                 if !PropertyListValue.areSame(change.new, inEffect: values[change.key]) { uncertain.insert(change.key) }
                 values[change.key] = change.old

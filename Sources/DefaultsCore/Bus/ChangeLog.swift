@@ -88,6 +88,16 @@ package struct ChangeLog: Sendable {
         return retained[start + Int(revision - oldest)]?.record
     }
 
+    /// Returns the revision of the last change to a key, up to a revision; 0 if the log has none.
+    func lastChange(of key: String, in domain: Domain, through revision: Revision = .max) -> Revision {
+        retained[start...].last {
+            guard let record = $0?.record, record.revision <= revision, record.domain == domain,
+                let changeSet = record.changeSet
+            else { return false }
+            return changeSet.changes.contains { $0.key == key } || changeSet.mayHaveChanged(key)
+        }??.record.revision ?? 0
+    }
+
     private mutating func retain(_ record: LogRecord) {
         let size = record.estimatedSize
         retained.append((record, size))

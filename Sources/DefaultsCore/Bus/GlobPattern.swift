@@ -74,8 +74,11 @@ package struct GlobPattern: Hashable, Sendable {
             })
     }
 
+    /// The only name that matches; `nil` if the pattern has wildcards.
+    var onlyName: String? { hasWildcards ? nil : String(decoding: prefix, as: UTF8.self) }
+
     /// The only domain name that matches; `nil` if the pattern has wildcards, or no domain can have the name.
-    var domainName: DomainName? { hasWildcards ? nil : try? DomainName(String(decoding: prefix, as: UTF8.self)) }
+    var domainName: DomainName? { onlyName.flatMap { try? DomainName($0) } }
 
     /// Whether the pattern has wildcards, so that more than one name can match.
     package var hasWildcards: Bool { !middle.isEmpty }

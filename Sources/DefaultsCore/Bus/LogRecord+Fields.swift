@@ -55,6 +55,7 @@ extension ChangeSet {
         fields["origin"] = origin.map { .dictionary($0.fields) }
         if !overruled.isEmpty { fields["overruled"] = .array(overruled.map { .dictionary($0.fields) }) }
         if !violations.isEmpty { fields["violations"] = .array(violations.map { .dictionary($0.fields) }) }
+        if !excluded.isEmpty { fields["excluded"] = .array(excluded.map(\.value)) }
     }
 
     fileprivate init(_ fields: Fields, of domain: Domain) throws(DefaultsError) {
@@ -69,6 +70,9 @@ extension ChangeSet {
         // A later agent may know further rules.
         for value in try fields.array("violations") {
             if let violation = try Violation(Fields(value, of: "A violation")) { violations.append(violation) }
+        }
+        excluded = try fields.array("excluded").map { value throws(DefaultsError) in
+            try ExcludedKeys(Fields(value, of: "An entry of \"excluded\""))
         }
     }
 }

@@ -60,6 +60,13 @@ package struct LogRecord: Hashable, Sendable {
         }
     }
 
+    /// Whether the log holds only a part of this app's edit.
+    ///
+    /// If the edit wasn't saved, all of it is lost.
+    var isPartlyLogged: Bool {
+        if case .unknown(_, let rest?) = event, case .app = rest.source { true } else { false }
+    }
+
     /// The keys that the record is about: those that changed, and those whose changes an undo or a redo takes back
     /// without effect, since they canceled each other out.
     var keys: Set<String> {
@@ -95,7 +102,7 @@ extension LogRecord {
             }
             return changeSet.violations.reduce(overruled) {
                 $0 + $1.place.utf8.count + ($1.limit?.estimatedSize ?? 8) + 64
-            } + 128
+            } + changeSet.excluded.reduce(128) { $0 + $1.hashes.count * 10 }
         case .damaged(_, let reason), .unsaved(_, let reason): return reason.utf8.count + 128
         case .recovered, .unknown: return 128
         }

@@ -20,7 +20,7 @@ package struct DomainFile: Sendable {
     private let managedDirectory: String?
     /// Whether a file that isn't a property list may be replaced after a backup; a link's target never is.
     private let replacesDamagedFiles: Bool
-    /// Whether versions that stores have saved keep their seals, which hold the files open.
+    /// Whether versions keep their seals, which hold the files open.
     private let keepsSeals: Bool
 
     /// Creates a file from its path.
@@ -32,7 +32,7 @@ package struct DomainFile: Sendable {
     ///     written it; otherwise `nil`.
     ///   - mayReplaceDamage: Whether a damaged file may be replaced; false for a file that may not be a preferences
     ///     file at all.
-    ///   - keepsSeals: Whether versions that stores have saved keep their seals.
+    ///   - keepsSeals: Whether versions keep their seals.
     package init(
         path: String, limits: PropertyListLimits = .domainFile, managedDirectory: String? = nil,
         mayReplaceDamage: Bool = true, keepsSeals: Bool = false
@@ -177,7 +177,8 @@ package struct DomainFile: Sendable {
         var (bytes, version, isOpen) = whole
         let isInPlace = known?.identity.isSameFile(as: version.identity) ?? false
         if known?.hash == version.hash {
-            if isInPlace { version.seal = known?.seal }
+            if isInPlace { (version.seal, version.isCopied) = (known?.seal, known?.isCopied ?? false) }
+            version.isCopied = version.isCopied || !isInPlace
             return .unchanged(version)
         }
         var reading = parse(bytes, of: version, keepsBytes: keepsBytes)
@@ -185,10 +186,11 @@ package struct DomainFile: Sendable {
             contents.saveMark = SaveMark(of: version.hash, on: file)
             contents.evidence.isInPlace = isInPlace
             contents.evidence.isUnread =
-                known?.seal.map(\.isUnread) ?? (SaveMark.isSet(on: file) ? Seal.isUnread(file, written: nil) : nil)
+                known.flatMap { $0.seal == nil && !$0.isCopied ? nil : .some($0.isUnread) }
+                ?? (SaveMark.isSet(on: file) ? Seal.isUnread(file) : nil)
             // The first version that is read has no earlier one from which a writer could go on.
-            if keepsSeals, contents.saveMark != nil, known != nil {
-                contents.version.seal = Seal(ofFileAt: path, version.identity)
+            if keepsSeals, known != nil {
+                contents.version.seal = Seal(ofFileAt: path, in: Path.directory(of: path), version.identity)
             }
             reading = .contents(contents)
         }

@@ -89,6 +89,16 @@ package struct FileContents: Sendable {
         evidence = WriterEvidence(written: min(version.identity.modified, version.identity.changed))
     }
 
+    /// Removes the times of edits if the file is an earlier version that was moved back into place.
+    ///
+    /// It then counts as changed when it was moved.
+    mutating func removeTimes(ifPutBackAmong versions: FileVersions) {
+        guard let newest = saveMark?.times?.newest, versions.haveReplaced(version.hash, editedAt: newest) else {
+            return
+        }
+        saveMark?.times = nil
+    }
+
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.
     package var time: Timestamp {
         // Clamp a time from the future: the contents are no newer than the file's last change.
@@ -110,8 +120,13 @@ package struct FileVersion: Hashable, Sendable {
     /// This is the case if the file was old enough, when its bytes were read, that any later change has other times.
     /// Its age at the next read doesn't matter.
     var isSettled: Bool
-    /// The seal of the version; `nil` if somebody may have read it.
+    /// The evidence of whether the version has been read; `nil` if there is none.
     var seal: Seal?
+    /// Whether another program replaced the version with a copy of it, so that it has read it.
+    var isCopied = false
+
+    /// Whether no program but its writer has read the version; `nil` if that isn't known.
+    var isUnread: Bool? { isCopied ? false : seal?.isUnread }
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {
         first.identity == second.identity && first.hash == second.hash

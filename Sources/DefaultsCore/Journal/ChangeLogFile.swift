@@ -151,7 +151,7 @@ final class ChangeLogFile: @unchecked Sendable {
     /// wait. These entries are then copied.
     struct Contents {
         let epoch: Epoch
-        let identity: LogIdentity
+        private(set) var identity: LogIdentity
         /// The keys to leave out of the records that are encoded.
         let exclusions: HistoryExclusions
         /// The size limit of the version, which is raised to twice its size.
@@ -180,18 +180,21 @@ final class ChangeLogFile: @unchecked Sendable {
         /// - Parameters:
         ///   - log: The log.
         ///   - marks: The marks of the domains' files.
+        ///   - sessions: The number of each session's last edit.
         ///   - exclusions: The keys to leave out of the records that are encoded.
         ///   - sizeLimit: The size limit of the version.
         ///   - identity: The identity of the log; by default, that of the old version.
         ///   - old: The old version.
         ///   - copies: Whether records may be copied as they are; to encode tens of thousands of records takes a while.
         init(
-            of log: ChangeLog, marks: [LogEntry], excluding exclusions: HistoryExclusions = HistoryExclusions(),
-            sizeLimit: Int, identity: LogIdentity? = nil, replacing old: ChangeLogFile? = nil, copies: Bool = true
+            of log: ChangeLog, marks: [LogEntry], sessions: [UInt64: UInt64] = [:],
+            excluding exclusions: HistoryExclusions = HistoryExclusions(), sizeLimit: Int, identity: LogIdentity? = nil,
+            replacing old: ChangeLogFile? = nil, copies: Bool = true
         ) {
             (epoch, first, head, self.old) = (log.epoch, log.oldest, log.head, old)
             (self.exclusions, self.sizeLimit) = (exclusions, sizeLimit)
             self.identity = identity ?? old?.identity ?? LogIdentity()
+            self.identity.sessions = sessions
             (isWhole, end) = (old?.isWhole ?? true, old?.size ?? 0)
             var records = log.records(after: log.oldest - 1) ?? []
             if let old, isWhole, first >= old.first {
@@ -281,8 +284,12 @@ final class ChangeLogFile: @unchecked Sendable {
 
     /// Replaces the old version with this one.
     func replaceOld() throws(SystemCall.Failure) {
+        // Renaming moves only the time of the last change, as `recordSize` does, and this version may have waited.
+        futimens(file.number, nil)
         if let draftPath { try SystemCall.run { rename(draftPath, path) } }
         draftPath = nil
+        // So may the file system have.
+        futimens(file.number, nil)
     }
 
     /// Waits until the version is on the disk, so that it doesn't replace a durable file with less.

@@ -16,6 +16,8 @@ package struct ExclusionsFile {
 
     let path: String
     private static let appliedKey = "applied"
+    private static let unappliedKey = "patterns"
+    private static let sensitiveKey = "sensitive"
     private static let redactionKey = "redaction"
 
     package init(besideLog log: String) {
@@ -34,14 +36,19 @@ package struct ExclusionsFile {
         else { return nil }
         // Earlier versions wrote an array before they applied the exclusions, at every start.
         var (values, redaction): (PropertyListValue?, UInt64?) = (value, nil)
+        var sensitive: [String] = []
         if case .dictionary(let entries) = value {
-            (values, redaction) = (entries[Self.appliedKey], 0)
+            values = entries[Self.appliedKey] ?? entries[Self.unappliedKey]
+            if entries[Self.appliedKey] != nil { redaction = 0 }
             if case .integer(let number)? = entries[Self.redactionKey] { redaction = UInt64(clamping: number) }
+            if case .array(let elements)? = entries[Self.sensitiveKey] { sensitive = elements.compactMap(\.text) }
         }
         guard case .array(let elements)? = values else { return nil }
         let texts = elements.compactMap(\.text)
+        let manifests = Set(sensitive)
+        let others = HistoryExclusions(texts.filter { !manifests.contains($0) })
         return texts.count == elements.count
-            ? Contents(exclusions: HistoryExclusions(texts), redaction: redaction) : nil
+            ? Contents(exclusions: others.adding(sensitive), redaction: redaction) : nil
     }
 
     /// Makes the exclusions durable; unknown ones leave the file as it is.
@@ -53,13 +60,14 @@ package struct ExclusionsFile {
     ///   - mayBeMissing: Whether no file is created for exclusions of no key.
     func write(_ new: Contents, mayBeMissing: Bool = false) {
         let known = contents
-        if new.exclusions.areUnknown || known == new || known == nil && new.exclusions.isEmpty && mayBeMissing {
-            return
-        }
-        let texts = PropertyListValue.array(new.exclusions.texts.map { .string($0) })
-        let applied = new.redaction.map { [Self.appliedKey: texts, Self.redactionKey: .number($0)] as DomainValues }
+        let isKnown = known == new && known?.exclusions.sensitive == new.exclusions.sensitive
+        if new.exclusions.areUnknown || isKnown || known == nil && new.exclusions.isEmpty && mayBeMissing { return }
+        func array(_ texts: [String]) -> PropertyListValue { .array(texts.map { .string($0) }) }
+        var entries: DomainValues = [Self.sensitiveKey: array(new.exclusions.sensitive)]
+        entries[new.redaction == nil ? Self.unappliedKey : Self.appliedKey] = array(new.exclusions.texts)
+        entries[Self.redactionKey] = new.redaction.map { .number($0) }
         do {
-            try NewFile.replace(path, with: (applied.map { .dictionary($0) } ?? texts).write(as: .xml))
+            try NewFile.replace(path, with: PropertyListValue.dictionary(entries).write(as: .xml))
         } catch {
             forget()
         }

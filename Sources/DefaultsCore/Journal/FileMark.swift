@@ -14,8 +14,14 @@ package struct FileMark: Hashable, Sendable {
     ///
     /// A key is missing if its value isn't known: earlier versions of the agent didn't write these values.
     package var replaced: Difference = [:]
-    /// Whether the file was missing when the last of these edits was made, so that whoever creates it anew doesn't know
-    /// their values.
+    /// The revisions of change sets that neither the file nor `pending` has.
+    ///
+    /// Some of their keys are excluded from the history. They are lost unless the agent saves them.
+    package var lost: Set<Revision> = []
+    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    var complete: Revision = 0
+    /// Whether the file was missing when the last of these edits was made, so that a program that creates it anew
+    /// doesn't know their values.
     package var isMissing = false
     /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent = false
@@ -29,7 +35,14 @@ package struct FileMark: Hashable, Sendable {
     package private(set) var isReplaced = false
 
     /// Whether the file held everything about the domain.
-    var isComplete: Bool { pending.isEmpty && !isIntent && !isTroubled }
+    var isComplete: Bool { pending.isEmpty && lost.isEmpty && !isIntent && !isTroubled }
+
+    /// Returns whether a log with records from a revision on has all of them since the mark, and those of edits that
+    /// are lost.
+    func isCovered(since oldest: Revision) -> Bool {
+        // A recovered mark's revision is less than the maximum.
+        revision + 1 >= oldest && lost.allSatisfy { $0 >= oldest }
+    }
 
     /// The mark of the same version once another one has replaced it.
     ///
@@ -37,6 +50,7 @@ package struct FileMark: Hashable, Sendable {
     var ofReplacedVersion: FileMark {
         var mark = FileMark(domain: domain, hash: hash, revision: revision)
         for key in pending.keys { mark.pending[key] = Self.replacedEdit }
+        (mark.lost, mark.complete) = (lost, complete)
         mark.isReplaced = true
         return mark
     }
@@ -58,6 +72,8 @@ extension FileMark {
             (fields["inode"], fields["modified"]) = (.number(expected.inode), .integer(expected.modified.nanoseconds))
         }
         if isTroubled { fields["troubled"] = true }
+        if complete > 0 { fields["complete"] = .number(complete) }
+        if !lost.isEmpty { fields["lost"] = .array(lost.sorted().map { .number($0) }) }
         if isReplaced {
             fields["replacedWithout"] = .array(pending.keys.map { .string($0) })
         } else if !pending.isEmpty {
@@ -89,6 +105,8 @@ extension FileMark {
             isMissing: try fields.flag("missing"), isIntent: try fields.flag("intent"),
             expected: fields.values["inode"] == nil ? nil : try FileStamp(fields),
             isTroubled: try fields.flag("troubled"))
+        lost = Set(try fields.numbers("lost"))
+        complete = fields.values["complete"] == nil ? 0 : try fields.unsigned("complete")
         guard fields.values["replacedWithout"] != nil else { return }
         for case .string(let key) in try fields.array("replacedWithout") { self.pending[key] = Self.replacedEdit }
         isReplaced = true

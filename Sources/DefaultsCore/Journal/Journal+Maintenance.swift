@@ -26,13 +26,14 @@ extension Journal {
             // The files may be another agent's now.
             if !isOwn { return }
             recordExclusions(hasSettings)
-            let isLogClean = replaceFile(of: state, within: limits, archive: &archive)
+            let isLogClean = !state.withLock(\.hasExcludedEdits)
+            let isReplaced = replaceFile(of: state, within: limits, archive: &archive)
             do throws(SystemCall.Failure) {
-                let redaction = mustRedact ? UInt64.random(in: 1...UInt64(Int64.max)) : nil
-                if mustRedact || archive.isOversized(limits.bytes) {
+                let redaction = mustRedact && isLogClean ? UInt64.random(in: 1...UInt64(Int64.max)) : nil
+                if mustRedact && isLogClean || archive.isOversized(limits.bytes) {
                     try archive.thin(limits, without: exclusions.ofEarlierEntries, redaction: redaction, now: now)
                 }
-                if mustRedact, isLogClean {
+                if mustRedact, isLogClean, isReplaced {
                     // Damaged copies may have excluded keys.
                     for place in [location, location.fallback].compactMap(\.self) {
                         for path in [place.log, place.archive] { DamagedCopies.remove(of: path) }
@@ -117,9 +118,12 @@ extension Journal {
             // Somebody may have removed or replaced the directory and the lock of the log.
             if !file.isInPlace { try location.makeDirectory() }
             try file.renewLock(at: location)
-            let ((log, marks), _) = withWrittenEntries(state, in: &file) { ($0.log, $0.marks()) }
+            let ((log, marks, sessions), _) = withWrittenEntries(state, in: &file) {
+                ($0.log, $0.marks(), $0.sessions)
+            }
             let contents = ChangeLogFile.Contents(
-                of: log, marks: marks, excluding: file.exclusions, sizeLimit: file.sizeLimit, replacing: file.file,
+                of: log, marks: marks, sessions: sessions, excluding: file.exclusions, sizeLimit: file.sizeLimit,
+                replacing: file.file,
                 copies: file.redaction != nil)
             return (contents, Self.unarchived(contents, in: file, limits: limits))
         }

@@ -81,6 +81,7 @@ package final class Journal: Sendable {
                 file.begin(exclusions, at: location, continuing: earlier)
                 ChangeLogFile.removeLeftovers(of: location.log)
                 let (published, copy) = state.withLock { state in
+                    state.exclude(exclusions)
                     let published = (state.outbox ?? []).compactMap {
                         if case .record(let record) = $0 { record } else { nil }
                     }
@@ -101,8 +102,8 @@ package final class Journal: Sendable {
                         let all = (earlier?.isDamaged == false ? earlier?.records ?? [] : []) + published
                         try archive.append(all.filter { $0.revision < log.oldest }, excluding: exclusions)
                         let contents = ChangeLogFile.Contents(
-                            of: log, marks: copy.marks(), excluding: exclusions, sizeLimit: file.sizeLimit,
-                            identity: earlier?.identity)
+                            of: log, marks: copy.marks(), sessions: copy.sessions, excluding: exclusions,
+                            sizeLimit: file.sizeLimit, identity: earlier?.identity)
                         let new = try draft(contents)
                         try new.replaceOld()
                         // The caller may now remove the fallback, whose records this file has.
@@ -223,12 +224,16 @@ package final class Journal: Sendable {
     /// Whether the files aren't as they should be, so that maintaining them must be tried again.
     package var needsMaintenance: Bool { logFile.withLock { $0.needsNewVersion } }
 
-    /// The keys whose values are never stored on disk.
-    var exclusions: HistoryExclusions { logFile.withLock { $0.exclusions } }
-
     /// Sets the keys whose values are never stored on disk; `maintain` removes them from the files.
-    package func exclude(_ exclusions: HistoryExclusions) {
-        logFile.withLock { $0.exclude(exclusions, at: location) }
+    ///
+    /// - Returns: The problem to report if the file can't be written anymore.
+    func exclude(_ exclusions: HistoryExclusions, _ state: ForkSafeMutex<some LoggedState>) -> DefaultsError? {
+        logFile.withLock { file in
+            // First write all earlier entries, so that the file holds what the state says it does.
+            let ((), lost) = withWrittenEntries(state, in: &file) { $0.exclude(exclusions) }
+            file.exclude(exclusions, at: location)
+            return lost
+        }
     }
 
     /// The sizes in bytes of the log's file and the archive, as far as there are any, by path.
@@ -246,6 +251,13 @@ protocol LoggedState: Sendable {
     /// The entries that the log's file lacks, in order; `nil` if they aren't collected.
     var outbox: [LogEntry]? { get set }
 
+    /// The number of each session's last edit, for the next agent.
+    var sessions: [UInt64: UInt64] { get }
+    /// Whether the log's file holds pending edits of excluded keys, which stay there until they are saved.
+    var hasExcludedEdits: Bool { get }
+
+    /// Sets the keys whose values the log's file may not hold from now on.
+    mutating func exclude(_ exclusions: HistoryExclusions)
     /// Returns the marks of all domains' files.
     func marks() -> [LogEntry]
     /// Returns the marks that a recovered log lacks, to which some records are added.

@@ -54,17 +54,9 @@ package enum LogEntry: Sendable {
 }
 
 extension HistoryExclusions {
-    /// Returns what may be kept of an entry of the change log.
-    ///
-    /// A mark loses the unsaved edits of excluded keys, and what was set together with them.
+    /// Returns what may be kept of an entry of the change log; a mark has only edits that may be kept
+    /// (`StoreState.marks`).
     func redact(_ entry: LogEntry) -> LogEntry {
-        if isEmpty { return entry }
-        switch entry {
-        case .record(let record): return .record(redact(record))
-        case .mark(var mark):
-            mark.pending = edits(mark.pending, of: mark.domain)
-            return .mark(mark)
-        case .marks, .identity, .thinned, .end: return entry
-        }
+        if case .record(let record) = entry { .record(redact(record)) } else { entry }
     }
 }

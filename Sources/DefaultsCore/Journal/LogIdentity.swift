@@ -17,6 +17,8 @@ package struct LogIdentity: Hashable, Sendable {
     var file: UInt64 = 0
     /// The end of the fallback's log, whose records this log has.
     var added: Position?
+    /// The number of each session's last edit, which the log may not have anymore.
+    var sessions: [UInt64: UInt64] = [:]
 
     /// Returns a number that distinguishes a file from its copies, even if a copy has its name and times.
     ///
@@ -34,6 +36,9 @@ extension LogIdentity {
 
     var fields: DomainValues {
         var fields: DomainValues = ["type": .string(Self.type), "log": .number(log), "file": .number(file)]
+        if !sessions.isEmpty {
+            fields["sessions"] = .array(sessions.flatMap { [.number($0), .number($1)] })
+        }
         if let added { (fields["addedLog"], fields["addedRevision"]) = (.number(added.log), .number(added.revision)) }
         return fields
     }
@@ -41,6 +46,8 @@ extension LogIdentity {
     init(_ fields: Fields) throws(DefaultsError) {
         log = try fields.unsigned("log")
         file = try fields.unsigned("file")
+        let numbers = try fields.numbers("sessions")
+        for index in stride(from: 1, to: numbers.count, by: 2) { sessions[numbers[index - 1]] = numbers[index] }
         if fields.values["addedLog"] != nil {
             added = Position(log: try fields.unsigned("addedLog"), revision: try fields.unsigned("addedRevision"))
         }

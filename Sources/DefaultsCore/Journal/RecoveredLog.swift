@@ -249,6 +249,7 @@ package struct RecoveredLog: Sendable {
                 var mark = mark
                 let seen = new.prefix { $0.revision <= mark.revision }
                 mark.revision = start + Revision(seen.count)
+                mark.lost = Set(mark.lost.compactMap { numbers[$0] })
                 if unsaved.isEmpty { return mark }
                 // The later agent may not have known these edits. Their times will tell which of them the file has.
                 let changed = Set(
@@ -268,7 +269,7 @@ package struct RecoveredLog: Sendable {
         let mark = marks[domain]?.last { !$0.isIntent && !$0.isReplaced }
         var unsaved = mark?.pending ?? [:]
         for record in records where record.revision > mark?.revision ?? 0 {
-            guard let changeSet = record.changeSet else { continue }
+            guard let changeSet = record.changeSet, !record.isPartlyLogged else { continue }
             for change in changeSet.changes {
                 unsaved[change.key] = nil
                 guard case .app = changeSet.source else { continue }

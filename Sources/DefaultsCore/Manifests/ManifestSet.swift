@@ -28,6 +28,9 @@ package struct ManifestSet: Sendable {
     /// Whether files or directories couldn't be read, so that other manifests may exist.
     package private(set) var isIncomplete = false
 
+    /// The directories that are missing, perhaps because their disk isn't there yet.
+    package private(set) var missing: Set<String> = []
+
     /// Whether reading again may succeed, although no file has changed.
     package var needsRetry: Bool { problems.contains { $0.code == .unreadable } }
 
@@ -124,7 +127,10 @@ package struct ManifestSet: Sendable {
             return names
         } catch {
             // There are usually none.
-            guard error.number != ENOENT, error.number != ENOTDIR else { return [] }
+            if error.number == ENOTDIR || error.number == ENOENT && !isBehindBrokenLink(directory) {
+                missing.insert(directory)
+                return []
+            }
             isIncomplete = true
             unknown.insert("*")
             problems.append(
@@ -149,6 +155,17 @@ package struct ManifestSet: Sendable {
             problems.append(error)
             return earlier
         }
+    }
+
+    /// Returns whether a missing directory, or one above it, is a broken link, perhaps to a disk that isn't mounted
+    /// yet.
+    private func isBehindBrokenLink(_ directory: String) -> Bool {
+        var path = directory
+        while Path.isMissing(path) {
+            if !isRemoved(path) { return true }
+            path = Path.directory(of: path)
+        }
+        return false
     }
 
     /// Returns whether there is no file; a link may lead to a disk that isn't there yet.

@@ -16,6 +16,8 @@ package struct ChangeSet: Hashable, Sendable {
     package var edit: EditIdentity?
     /// The reason that the writer gave.
     package var origin: Origin?
+    /// The keys that also changed, but are excluded from the history, if this is what a log holds of a change set.
+    var excluded: [ExcludedKeys] = []
 
     package init(
         domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = [], edit: EditIdentity? = nil,
@@ -28,6 +30,9 @@ package struct ChangeSet: Hashable, Sendable {
         self.changes = changes.sorted { $0.key < $1.key }
         self.overruled = overruled.sorted { $0.key < $1.key }
     }
+
+    /// Returns whether a key that the change set lacks may have changed, too, but is excluded from the history.
+    package func mayHaveChanged(_ key: String) -> Bool { excluded.contain(key) }
 
     /// Whether the change set has neither changes nor overruled values.
     package var isEmpty: Bool { changes.isEmpty && overruled.isEmpty }

@@ -13,6 +13,31 @@ package struct Edit: Hashable, Sendable {
     package var writer: Writer
     /// The edit's position in the order of apps' edits, starting at 1; `unordered` for an edit made by a merge.
     package var sequence: UInt64
+    /// The part of the edit that the log holds.
+    package var inLog = LoggedPart.allowedPart
+    /// The unsaved edit of the key that this one replaced, if the log holds only that one; no others.
+    var former: [Edit] = []
+
+    /// The part of an edit that the log holds, from which the next agent would restore it.
+    package enum LoggedPart: Hashable, Sendable {
+        /// All of it, unless its key is excluded from the history.
+        case allowedPart
+        /// All of it until it is saved, because its key was excluded later. The revision is that of its change set.
+        case all(Revision)
+        /// Nothing, since a key of the same change set, which has this revision, is excluded.
+        ///
+        /// If the agent is killed before it saves the edit, the edit is lost as a whole.
+        case nothing(Revision)
+    }
+
+    /// The revision of the edit's change set, if the edit is lost with the agent.
+    var lostWithAgent: Revision? { if case .nothing(let revision) = inLog { revision } else { nil } }
+
+    /// The revision of the edit's change set, if the log will have only a part of it once the edit is saved.
+    var partlyLogged: Revision? { if case .all(let revision) = inLog { revision } else { lostWithAgent } }
+
+    /// Whether the log holds the edit although its key is excluded.
+    var isHeld: Bool { if case .all = inLog { true } else { false } }
 
     /// The sequence number of an edit made by a merge; it precedes all apps' edits, so that every save includes the
     /// edit.

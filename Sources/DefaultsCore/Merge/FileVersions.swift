@@ -17,8 +17,12 @@ package struct FileVersions: Sendable {
         var isForeign: Bool
         /// The time when the version became the file.
         var time: Timestamp
-        /// Whether nobody had read the version before, which a store had saved, so that nobody can have a copy of it.
-        var replacesUnread: Bool
+        /// Whether a store had saved the version before and no program had read it, so that none can have a copy.
+        var replacesUnread = false
+        /// The hash of the version before, if it is known.
+        var hash: ContentHash?
+        /// The keys that also differ from the version before, in which they have values that aren't known.
+        var excluded: [ExcludedKeys] = []
     }
 
     /// The keys that a file's writer changed, and the older version that it had loaded.
@@ -39,6 +43,8 @@ package struct FileVersions: Sendable {
     private(set) var unseen: (total: Int, time: Timestamp)?
     /// The time when the newest version became the file.
     private var latest = Timestamp(nanoseconds: .min)
+    /// The hash of the newest version, if it is known.
+    var newestHash: ContentHash?
     private var keys = 0
     /// The number of versions ever appended, including discarded ones.
     package private(set) var total = 0
@@ -59,22 +65,50 @@ package struct FileVersions: Sendable {
     ///   - time: The time when the new version became the file.
     ///   - foreign: The time when a foreign writer wrote the version; `nil` if a store saved it.
     ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    ///   - hash: The hash of the new version, if it is known.
+    ///   - excluded: The keys that also differ from the previous version, whose values in it aren't known.
     package mutating func append(
-        back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil, replacesUnread: Bool = false
+        back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil, replacesUnread: Bool = false,
+        hash: ContentHash? = nil, excluded: [ExcludedKeys] = []
     ) {
         defer {
             latest = time
+            newestHash = hash
             if let foreign { written = (total, foreign) }
         }
-        if back.isEmpty { return }
-        append(Step(back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread))
+        if back.isEmpty, excluded.isEmpty { return }
+        append(
+            Step(
+                back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread, hash: newestHash,
+                excluded: excluded))
     }
 
     /// Appends what a foreign writer has changed in the newest version beyond what is known, because it wrote while no
     /// agent ran.
     package mutating func appendUnseen(writtenAt time: Timestamp) {
         unseen = (total, time)
-        append(Step(back: [:], isForeign: true, time: time, replacesUnread: false))
+        append(Step(back: [:], isForeign: true, time: time, hash: newestHash))
+    }
+
+    /// Sets the hashes of earlier versions, given by `total` when each was the newest.
+    mutating func setHashes(_ positions: [ContentHash: Int]) {
+        for (hash, position) in positions {
+            let index = position - (total - steps.count)
+            if steps.indices.contains(index) { steps[index].hash = hash }
+        }
+    }
+
+    /// Returns whether a later version replaced the one with a hash, after the time of its newest edit.
+    ///
+    /// A file with that hash and time has been put back. A store that saves the same bytes again adds a later edit.
+    func haveReplaced(_ hash: ContentHash, editedAt time: Timestamp) -> Bool {
+        steps.contains { $0.hash == hash && $0.time >= time }
+    }
+
+    /// Returns the time of the last change to a key that is excluded from the log that the versions come from; `nil` if
+    /// there is none.
+    func timeOfExcludedChange(to key: String) -> Timestamp? {
+        steps.last { !$0.excluded.isEmpty && $0.excluded.contain(key) }?.time
     }
 
     private mutating func append(_ step: Step) {
@@ -113,8 +147,9 @@ package struct FileVersions: Sendable {
     /// `skipped` newest. Versions 1, 2 and so on precede it. D(v) is the set of keys in which the file differs from
     /// version v. The rules, of which the first that applies gives the answer:
     ///
-    /// 1. The file equals an older version that somebody may have read: it was put back, and everything that differs
-    ///    from version 0 is meant. The answer is D(0). (Without `mayBeRestore`, this rule doesn't apply.)
+    /// 1. The file has the very bytes of an older version, or it has the same values and a program may have read that
+    ///    version. It was put back, and every difference from version 0 is intended. The answer is D(0). (Without
+    ///    `mayBeRestore`, this rule doesn't apply.)
     /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. The
     ///    same goes for a file that was written more than ten seconds before version 0: it is an old copy.
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
@@ -125,9 +160,19 @@ package struct FileVersions: Sendable {
     ///    writer. Among foreign writers, the last one wins, and a single foreign writer has seen its own changes. So
     ///    only a store's change can be one that the writer hadn't seen.
     ///
-    /// Rule 1 has an exception. Foundation's UserDefaults reads back what it has just written, in place. If it finds
-    /// another version, it writes its own again, although it has read the other. If the file looks like that, it holds
-    /// nothing new, and the answer is empty.
+    /// Rule 1 has two exceptions:
+    ///
+    /// - Foundation's UserDefaults reads back what it has just written, in place. If it finds another version, it
+    ///   writes its own again, although it has read the other. If the file looks like that, it holds nothing new, and
+    ///   the answer is empty.
+    /// - If the newest versions were saved by stores and never read, and foreign writers wrote all versions between
+    ///   them and the older one, the last of these writers may have set its own keys back, for example with a checkbox.
+    ///   A restore can be repeated, but a lost edit can't. So the answer is that of rule 3 for the last foreign
+    ///   version.
+    ///
+    /// The values of keys that are excluded from the log are unknown in the versions before a restart. A key with an
+    /// unknown value counts as equal to the file's. So a writer that certainly had loaded an older version isn't taken
+    /// to have changed it. A version with such a key is recognized only by its bytes.
     ///
     /// Example: a store wrote version B = `{x:1,y:1}`. An editor loads it. Then a store saves x = 2, so the newest
     /// version is A = `{x:2,y:1}`. Now the editor writes `{x:1,y:5}`. A is version 0 and B is version 1, so D(0) =
@@ -140,6 +185,7 @@ package struct FileVersions: Sendable {
     ///
     /// - Parameters:
     ///   - disk: The file's values.
+    ///   - hash: The hash of the file's bytes, if it is known.
     ///   - differing: The keys in which the newest version differs from the file's values.
     ///   - evidence: What is known about how the writer came to write the file.
     ///   - format: The file's format.
@@ -149,8 +195,8 @@ package struct FileVersions: Sendable {
     ///     versions are only partly known.
     /// - Returns: The answer, and the rest of D(0).
     package func keysChanged(
-        by disk: DomainValues, differing: Set<String>, _ evidence: WriterEvidence, readFrom format: PropertyListFormat,
-        skipping skipped: Int = 0, mayBeRestore: Bool = true
+        by disk: DomainValues, hashed hash: ContentHash? = nil, differing: Set<String>, _ evidence: WriterEvidence,
+        readFrom format: PropertyListFormat, skipping skipped: Int = 0, mayBeRestore: Bool = true
     ) -> Inference {
         let isStale = isStale(evidence)
         let mayBeRepeated = mayBeRepeated(evidence)
@@ -161,9 +207,18 @@ package struct FileVersions: Sendable {
                 changed: changed, stale: walk.newest.subtracting(changed),
                 loaded: index < steps.count ? steps[steps.count - index - 1].time : nil)
         }
+        var ownChanges = evidence.isUnread == true ? OwnChanges.none : .impossible
         for index in 0...steps.count {
             if index > 0 {
-                walk.stepBack(over: steps[steps.count - index], with: disk, in: format, countsForeign: index > skipped)
+                let step = steps[steps.count - index]
+                if index > skipped {
+                    // The version that a store saved and that the step leads to has been read.
+                    let isRead = index - 1 > skipped && !steps[steps.count - index + 1].replacesUnread
+                    ownChanges.add(isForeign: step.isForeign, isRead: isRead) {
+                        inference(walk.keysChangedIfLoaded, at: index - 1)
+                    }
+                }
+                walk.stepBack(over: step, with: disk, in: format, countsForeign: index > skipped)
             }
             if index < skipped { continue }
             if index == skipped {
@@ -171,21 +226,53 @@ package struct FileVersions: Sendable {
                 answer = Inference(changed: walk.newest)
                 if !isStale && !mayBeRepeated { return answer }
             }
-            // A version that nobody has read can't be put back. A writer whose change was merged before makes the same
-            // file if it makes that change again.
-            let mayBePutBack = index == skipped || mayBeRestore && !steps[steps.count - index].replacesUnread
-            if walk.differing.isEmpty, mayBePutBack {
+            // A version that was never read can't be put back, unless the file has its very bytes.
+            // A writer whose change was merged before makes the same file if it makes that change again.
+            let older = index == skipped ? nil : steps[steps.count - index]
+            let isSame = older?.hash != nil && older?.hash == hash
+            let mayBePutBack = older.map { mayBeRestore && !$0.replacesUnread && !walk.hasUnknown } ?? true
+            if isSame && mayBeRestore || walk.differing.isEmpty && mayBePutBack {
                 let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)
-                return inference(isRepeated ? [] : walk.newest, at: index)
+                return isRepeated ? inference([], at: index) : ownChanges.answer ?? inference(walk.newest, at: index)
             }
             // On a tie, version 0 is not the one that was loaded, if nobody has read it.
             let margin = index == skipped + 1 && evidence.isUnread == true ? 1 : 0
-            if isStale, walk.differing.count < answer.changed.count + margin {
+            // Keys with unknown values are no evidence for an older version unless one was certainly loaded.
+            let unknown = evidence.isUnread == true ? 0 : walk.unknown.count
+            if isStale, walk.differing.count + unknown < answer.changed.count + margin {
                 let changed = walk.keysChangedIfLoaded
-                if changed.count < answer.changed.count + margin { answer = inference(changed, at: index) }
+                if changed.count + unknown < answer.changed.count + margin { answer = inference(changed, at: index) }
             }
         }
         return answer
+    }
+
+    /// Whether the versions passed by a walk allow that the last foreign writer has set back its own changes.
+    private enum OwnChanges {
+        /// Only versions that stores saved and no program has read.
+        case none
+        /// Such versions, and before them those of the last foreign writer; with the answer if it had loaded the newest
+        /// of these.
+        case some(Inference)
+        /// Other versions, too.
+        case impossible
+
+        var answer: Inference? { if case .some(let answer) = self { answer } else { nil } }
+
+        /// Adds a version.
+        ///
+        /// - Parameters:
+        ///   - isForeign: Whether a foreign writer wrote it.
+        ///   - isRead: Whether it may have been read, if a store saved it.
+        ///   - answer: The answer if the writer had loaded it.
+        mutating func add(isForeign: Bool, isRead: Bool, _ answer: () -> Inference) {
+            switch self {
+            case .none where isForeign: self = .some(answer())
+            case .none where isRead: self = .impossible
+            case .some where !isForeign: self = .impossible
+            case .none, .some, .impossible: break
+            }
+        }
     }
 
     /// A walk back from the newest version, which compares each version with a file.
@@ -198,6 +285,10 @@ package struct FileVersions: Sendable {
         private var changed: Set<String> = []
         /// The keys in both `changed` and D(0) that a foreign writer changed last.
         private var foreign: Set<String> = []
+        /// The keys that have unknown values in the version reached so far, and differ from version 0.
+        private(set) var unknown: Set<String> = []
+        /// Whether the version reached so far has keys with unknown values.
+        private(set) var hasUnknown = false
 
         init(differing: Set<String>) {
             self.differing = differing
@@ -218,15 +309,26 @@ package struct FileVersions: Sendable {
             over step: Step, with disk: DomainValues, in format: PropertyListFormat, countsForeign: Bool
         ) {
             for (key, value) in step.back {
+                unknown.remove(key)
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {
                     differing.remove(key)
                 } else {
                     differing.insert(key)
                 }
-                if countsForeign, changed.insert(key).inserted, step.isForeign, newest.contains(key) {
-                    foreign.insert(key)
-                }
+                if countsForeign { count(key, of: step) }
             }
+            if step.excluded.isEmpty { return }
+            hasUnknown = true
+            for key in differing where step.excluded.contain(key) {
+                differing.remove(key)
+                if !countsForeign { continue }
+                unknown.insert(key)
+                count(key, of: step)
+            }
+        }
+
+        private mutating func count(_ key: String, of step: Step) {
+            if changed.insert(key).inserted, step.isForeign, newest.contains(key) { foreign.insert(key) }
         }
     }
 

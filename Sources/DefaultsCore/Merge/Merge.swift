@@ -90,10 +90,12 @@ package struct Merge: Sendable {
     ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
     ///     the writer.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
+    ///   - hash: The hash of the file's bytes, if it is known.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        keysAt times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
+        keysAt times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true,
+        hashed hash: ContentHash? = nil
     ) -> Result {
         parseBase()
         func keyTime(_ key: String) -> Timestamp { times.map { min($0[key], time) } ?? time }
@@ -102,7 +104,8 @@ package struct Merge: Sendable {
             isWhole
             ? FileVersions.Inference(changed: Set(difference.keys))
             : versions.keysChanged(
-                by: disk, differing: Set(difference.keys), evidence, readFrom: format, mayBeRestore: mayBeRestore)
+                by: disk, hashed: hash, differing: Set(difference.keys), evidence, readFrom: format,
+                mayBeRestore: mayBeRestore)
         var result = Result()
         for key in inference.changed {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
@@ -117,7 +120,7 @@ package struct Merge: Sendable {
         }
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
-            writtenAt: isWhole ? nil : evidence.written, replacesUnread: evidence.isUnread == true)
+            writtenAt: isWhole ? nil : evidence.written, replacesUnread: evidence.isUnread == true, hash: hash)
         record(difference.keys.map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
@@ -153,15 +156,16 @@ package struct Merge: Sendable {
     ///   - evidence: What is known about how the writer came to write it.
     ///   - total: `versions.total` before the save that displaced the version. The writer can't have loaded a later
     ///     version.
+    ///   - hash: The hash of the displaced version's bytes, if it is known.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, by evidence: WriterEvidence,
-        loadedBefore total: Int
+        loadedBefore total: Int, hashed hash: ContentHash? = nil
     ) -> Result {
         parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
         let inference = versions.keysChanged(
-            by: disk, differing: Set(difference.keys), evidence, readFrom: format,
+            by: disk, hashed: hash, differing: Set(difference.keys), evidence, readFrom: format,
             skipping: max(0, versions.total - total))
         var result = Result()
         for key in inference.stale where !PropertyListValue.areSame(current(key), disk[key], readFrom: format) {
@@ -180,10 +184,11 @@ package struct Merge: Sendable {
         if difference.isEmpty { return result }
         // Another program may have loaded the displaced version before it was displaced, so record two steps: to that
         // version and back.
+        let newest = versions.newestHash
         versions.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time,
-            writtenAt: evidence.written)
-        versions.append(back: difference, at: baseTime)
+            writtenAt: evidence.written, hash: hash)
+        versions.append(back: difference, at: baseTime, hash: newest)
         return result
     }
 
@@ -192,7 +197,8 @@ package struct Merge: Sendable {
     private func isLater(
         _ key: String, than value: PropertyListValue?, writtenAt time: Timestamp, loadedBefore total: Int
     ) -> Bool {
-        if let last = keyTimes[key] { return last >= time }
+        let last = [keyTimes[key], versions.timeOfExcludedChange(to: key)].compactMap(\.self).max()
+        if let last { return last >= time }
         guard let unseen = versions.unseen, total <= unseen.total, base[key] != nil else { return false }
         return value == nil || unseen.time >= time
     }
@@ -204,13 +210,15 @@ package struct Merge: Sendable {
     ///   - time: The time of the newest saved edit.
     ///   - placed: The time when the new version became the file, if different from `time`.
     ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    ///   - hash: The hash of the new version's bytes, if it is known.
     package mutating func markSaved(
-        _ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil, replacesUnread: Bool = false
+        _ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil, replacesUnread: Bool = false,
+        hashed hash: ContentHash? = nil
     ) {
         parseBase()
         advance(
             by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, writtenAt: nil,
-            replacesUnread: replacesUnread)
+            replacesUnread: replacesUnread, hash: hash)
         record(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits {
             // Only the time may be another, if the same value has been set again since.
@@ -312,7 +320,7 @@ package struct Merge: Sendable {
 
     private mutating func advance(
         by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, writtenAt written: Timestamp?,
-        replacesUnread: Bool = false
+        replacesUnread: Bool = false, hash: ContentHash? = nil
     ) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
@@ -320,7 +328,7 @@ package struct Merge: Sendable {
             back[key] = .some(base[key])
             base[key] = value
         }
-        versions.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread)
+        versions.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread, hash: hash)
         baseTime = time
     }
 }

@@ -37,7 +37,7 @@ package final class DisplacedFile: Sendable {
             if known?.hash == version.hash { return .unchanged(version) }
             var reading = original.parse(bytes, of: version)
             if case .contents(var contents) = reading {
-                if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file, written: nil) }
+                if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file) }
                 reading = .contents(contents)
             }
             return reading
@@ -48,16 +48,25 @@ package final class DisplacedFile: Sendable {
     }
 
     /// Returns the displaced file's current bytes, whether or not they parse.
+    ///
+    /// - Throws: EBUSY while a program is writing to the file.
     package func bytes() throws(SystemCall.Failure) -> [UInt8] {
-        try original.readWhole(file, openWriters: .readAnyway)?.bytes ?? []
+        guard let whole = try original.readWhole(file, openWriters: .readAnyway) else {
+            throw SystemCall.Failure(number: EBUSY)
+        }
+        return whole.bytes
     }
 
-    /// Backs up the displaced file beside the original.
+    /// Backs up the displaced file beside the original, unless it still is the version that the save replaced.
     ///
-    /// - Returns: The copy's path.
-    package func backUp() throws(SystemCall.Failure) -> String {
+    /// - Parameter expected: The hash of that version.
+    /// - Returns: The copy's path; `nil` if none is needed.
+    /// - Throws: The failure of the system call, such as EBUSY while a program is writing to the file.
+    package func backUp(unless expected: ContentHash?) throws(SystemCall.Failure) -> String? {
         do throws(SystemCall.Failure) {
-            return try BackupFile.write(try bytes(), of: original.path, because: .displaced)
+            let bytes = try bytes()
+            if ContentHash(bytes) == expected { return nil }
+            return try BackupFile.write(bytes, of: original.path, because: .displaced)
         } catch {
             guard error.number == EFBIG else { throw error }
             return try BackupFile.move(temporaryPath, of: original.path, because: .displaced)

@@ -60,7 +60,8 @@ extension Replacement {
     /// `new` is the hash of the version to save; `nil` for the old file while it has two names or is being removed.
     /// After a crash, such a file is preserved unless it has the expected contents.
     func freePath(new: ContentHash?) throws(SystemCall.Failure) -> String {
-        var temporary = TemporaryName(for: original.path, new: new, expected: expected?.hash)
+        var temporary = TemporaryName(
+            for: original.path, new: new, expected: expected?.hash, isAnnounced: lifetime == .resident)
         var status = stat()
         while true {
             let path = "\(Path.directory(of: target))/\(temporary.name)"

@@ -8,7 +8,7 @@ struct Replacement {
     let target: String
     let expected: FileVersion?
     private let edits: [String: Edit]
-    private let lifetime: StoreLifetime
+    let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
 
     init(
@@ -275,7 +275,9 @@ struct Replacement {
     /// Returns the seal of a version that this store has just written.
     ///
     /// A transient store has no use for it, and shouldn't hold files open in another program's process.
-    private func seal(ofFileAt path: String) -> Seal? { lifetime == .resident ? Seal(ofFileAt: path) : nil }
+    private func seal(ofFileAt path: String) -> Seal? {
+        lifetime == .resident ? Seal(ofFileAt: path, in: Path.directory(of: original.path)) : nil
+    }
 
     /// Returns the version of a file that was just written here.
     ///

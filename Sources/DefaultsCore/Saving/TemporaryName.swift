@@ -10,6 +10,9 @@ import Linux
 /// - A file whose content has the hash `expected` is the version that was meant to be replaced.
 /// - Any other content came from a foreign writer in the meantime, and must be preserved.
 ///
+/// The file is thus evidence of a save that an agent has announced in its log. So only an agent removes the new or the
+/// expected version of such a save.
+///
 /// While a process still uses the file, it is open for writing or locked with `flock`.
 package struct TemporaryName: Hashable, Sendable {
     /// The serial number, which is 0 unless that name is already in use.
@@ -20,11 +23,16 @@ package struct TemporaryName: Hashable, Sendable {
     package var new: ContentHash?
     /// The hash of the version to replace; `nil` if there is none.
     package var expected: ContentHash?
+    /// Whether an agent announced the save.
+    var isAnnounced = true
 
     private static let prefix = ".defaultsd"
+    /// The letter before the serial number of a save that wasn't announced.
+    private static let unannounced: Character = "u"
 
     /// Creates the name of the temporary file for a replacement.
-    init(for path: String, new: ContentHash?, expected: ContentHash?) {
+    init(for path: String, new: ContentHash?, expected: ContentHash?, isAnnounced: Bool = true) {
+        self.isAnnounced = isAnnounced
         self.serial = 0
         self.target = Self.hash(ofNameAt: path)
         self.new = new
@@ -38,14 +46,20 @@ package struct TemporaryName: Hashable, Sendable {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, "." + parts[1] == Self.prefix else { return nil }
         let numbers = parts[3...].compactMap { UInt64($0, radix: 16) }
-        guard let serial = UInt64(parts[2]), numbers.count == 3 else { return nil }
+        isAnnounced = parts[2].first != Self.unannounced
+        guard let serial = UInt64(isAnnounced ? parts[2] : parts[2].dropFirst()), numbers.count == 3 else {
+            return nil
+        }
         self.serial = serial
         target = ContentHash(value: numbers[0])
         (new, expected) = (Self.hash(numbers[1]), Self.hash(numbers[2]))
     }
 
     /// The name, without a directory.
-    package var name: String { "\(Self.prefix).\(serial).\(target).\(Self.text(new)).\(Self.text(expected))" }
+    package var name: String {
+        let number = isAnnounced ? "\(serial)" : "\(Self.unannounced)\(serial)"
+        return "\(Self.prefix).\(number).\(target).\(Self.text(new)).\(Self.text(expected))"
+    }
 
     // In a name, 0 stands for no hash.
     private static func hash(_ number: UInt64) -> ContentHash? { number == 0 ? nil : ContentHash(value: number) }

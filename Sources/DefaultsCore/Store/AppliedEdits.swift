@@ -9,6 +9,9 @@ struct AppliedEdits: Sendable {
     private var last: [UInt64: (number: UInt64, position: UInt64)] = [:]
     private var count: UInt64 = 0
 
+    /// The number of each session's last edit.
+    var numbers: [UInt64: UInt64] { last.mapValues(\.number) }
+
     /// Returns whether an edit has been applied already.
     func holds(_ edit: EditIdentity) -> Bool {
         last[edit.session].map { edit.number <= $0.number } ?? false

@@ -10,8 +10,13 @@ struct DomainState {
     var format = PropertyListFormat.xml
     /// The time at which the file went missing, while the loss is unconfirmed.
     var missingSince: Timestamp?
-    /// `merge.versions.total` when each version in an earlier agent's log was the newest.
-    var earlierVersions: [ContentHash: Int] = [:]
+    /// `merge.versions.total` when each version in an earlier agent's log was the newest; `nil` for one of which the
+    /// log doesn't tell that anymore.
+    var earlierVersions: [ContentHash: Int?] = [:]
+    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    var complete: Revision = 0
+    /// The revisions of change sets in the log that earlier agents lost before they saved them.
+    var lostChangeSets: Set<Revision> = []
     /// The hash of the last version of the file with keys that differ only in Unicode normalization.
     var equivalentKeys: ContentHash?
     /// The hash of a file that has been backed up already.

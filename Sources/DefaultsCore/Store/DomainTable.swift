@@ -120,7 +120,7 @@ struct DomainAtRest {
         guard state.merge.stored.areBytes, state.merge.versions.isNew, state.merge.pending.isEmpty,
             state.merge.keyTimes.isEmpty, case .usable(let file) = state.fileState, state.missingSince == nil,
             state.earlierVersions.isEmpty, state.equivalentKeys == nil, state.backedUp == nil, state.intent == nil,
-            state.failure == nil, !state.isTroubled
+            state.failure == nil, !state.isTroubled, state.lostChangeSets.isEmpty, state.complete == 0
         else { return nil }
         self.file = file
         values = state.merge.stored
@@ -132,6 +132,7 @@ struct DomainAtRest {
     var state: DomainState {
         var state = DomainState()
         state.merge = Merge(base: values, baseTime: time)
+        state.merge.versions.newestHash = file.hash
         state.setFile(file)
         state.format = format
         return state

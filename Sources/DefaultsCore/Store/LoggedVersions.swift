@@ -19,13 +19,18 @@ struct LoggedVersions {
         var revision: Revision
         var keys: Set<String>
         var isForeign: Bool
+        /// The keys whose values the log doesn't hold.
+        var excluded: [ExcludedKeys] = []
+        /// Whether the step is an app's edit of such keys.
+        var isPartlyLogged = false
         /// `versions.total` before the step.
         var total: Int
     }
 
-    /// Reconstructs the versions of a domain's file from records, skipping those of other domains.
-    init(of records: some Sequence<LogRecord>, in domain: Domain) {
-        for record in records where record.domain == domain {
+    /// Reconstructs the versions of a domain's file from its records.
+    init(of records: [LogRecord]) {
+        let excluded = ExcludedNames(in: records)
+        for record in records {
             if case .unknown(_, rest: nil) = record.event {
                 steps.append(Step(revision: record.revision, keys: [], isForeign: true, total: versions.total))
                 versions.appendUnseen(writtenAt: record.time)
@@ -43,20 +48,31 @@ struct LoggedVersions {
                 back[loser.key] = .some(value)
                 overruled[loser.key] = .some(loser.value)
             }
-            append(back, of: record, isForeign: isForeign)
+            append(back, excluding: changeSet.excluded, of: record, isForeign: isForeign)
             append(overruled, of: record, isForeign: false)
             for change in changeSet.changes { values[change.key] = .some(change.new) }
+            for key in excluded.names(of: changeSet.excluded) { values[key] = nil }
             time = record.time
         }
     }
 
-    private mutating func append(_ back: Difference, of record: LogRecord, isForeign: Bool) {
-        if !back.isEmpty {
+    private mutating func append(
+        _ back: Difference, excluding excluded: [ExcludedKeys] = [], of record: LogRecord, isForeign: Bool
+    ) {
+        if !back.isEmpty || !excluded.isEmpty {
             steps.append(
                 Step(
-                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign, total: versions.total))
+                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign, excluded: excluded,
+                    isPartlyLogged: record.isPartlyLogged, total: versions.total))
         }
-        versions.append(back: back, at: record.time, writtenAt: isForeign ? record.time : nil)
+        versions.append(
+            back: back, at: record.time, writtenAt: isForeign ? record.time : nil, excluded: excluded)
+    }
+
+    /// Sets the hashes of the versions.
+    mutating func setHashes(_ positions: [ContentHash: Int?], newest: ContentHash?) {
+        versions.setHashes(positions.compactMapValues(\.self))
+        versions.newestHash = newest
     }
 
     /// Returns the values of a file that lacked certain edits.
@@ -71,9 +87,12 @@ struct LoggedVersions {
 
     /// Finds the positions of marked versions among all versions.
     ///
-    /// - Parameter marks: The marks of the versions in the log.
-    /// - Returns: `versions.total` when each version was the newest, by hash.
-    func totals(of marks: [FileMark]) -> [ContentHash: Int] {
+    /// - Parameters:
+    ///   - marks: The marks of the versions in the log.
+    ///   - oldest: The revision of the first record in the log, of any domain.
+    /// - Returns: `versions.total` when each version was the newest, by hash; `nil` for one from which the records
+    ///   don't tell the next ones.
+    func totals(of marks: [FileMark], since oldest: Revision) -> [ContentHash: Int?] {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {
             guard let hash = mark.hash else { continue }
@@ -81,7 +100,18 @@ struct LoggedVersions {
             if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
             nearest[hash] = mark
         }
-        return nearest.mapValues(total)
+        return nearest.mapValues { reachesBack(to: $0, since: oldest) ? total(of: $0) : nil }
+    }
+
+    /// Returns whether the records tell a version from the next ones: those of all edits that it lacked are there.
+    private func reachesBack(to mark: FileMark, since oldest: Revision) -> Bool {
+        if !mark.isCovered(since: oldest) { return false }
+        if mark.pending.isEmpty { return true }
+        var missing = Set(mark.pending.keys)
+        for step in steps.prefix(steps.countOfPrefix({ $0.revision <= mark.revision })) where !step.isForeign {
+            missing = missing.filter { !step.keys.contains($0) && !step.excluded.contain($0) }
+        }
+        return missing.isEmpty
     }
 
     /// Returns `versions.total` when a version was the newest.
@@ -90,11 +120,33 @@ struct LoggedVersions {
     private func total(of mark: FileMark) -> Int {
         // The steps are in the order of their revisions.
         var count = steps.countOfPrefix { $0.revision <= mark.revision }
-        while count > 0, !steps[count - 1].isForeign,
-            steps[count - 1].keys.allSatisfy({ mark.pending[$0] != nil })
-        {
-            count -= 1
-        }
+        while count > 0, steps[count - 1].revision > mark.complete, lacks(steps[count - 1], mark) { count -= 1 }
         return count < steps.count ? steps[count].total : versions.total
+    }
+
+    /// Returns whether a marked version lacks the edit of a step before the mark.
+    private func lacks(_ step: Step, _ mark: FileMark) -> Bool {
+        if mark.lost.contains(step.revision) { return true }
+        if step.isPartlyLogged { return mark.pending.keys.contains { step.excluded.contain($0) } }
+        return !step.isForeign && step.keys.allSatisfy { mark.pending[$0] != nil }
+    }
+}
+
+/// The names of excluded keys, as far as the same log has them, from before they were excluded or after.
+private struct ExcludedNames {
+    /// The names by salt and hash.
+    private var names: [UInt64: [UInt64: String]] = [:]
+
+    init(in records: [LogRecord]) {
+        let salts = Set(records.flatMap { $0.changeSet?.excluded.map(\.salt) ?? [] })
+        if salts.isEmpty { return }
+        let keys = Set(records.flatMap { $0.changeSet?.changes.map(\.key) ?? [] })
+        for salt in salts {
+            names[salt] = Dictionary(keys.map { (ExcludedKeys.hash(of: $0, salt: salt), $0) }) { first, _ in first }
+        }
+    }
+
+    func names(of excluded: [ExcludedKeys]) -> [String] {
+        excluded.flatMap { keys in keys.hashes.compactMap { names[keys.salt]?[$0] } }
     }
 }

@@ -1,3 +1,5 @@
+import PropertyList
+
 /// A domain as an earlier agent left it, reconstructed from the log and compared with the current file.
 ///
 /// Pure, like `StoreState`, which applies the result.
@@ -21,17 +23,19 @@ struct ResumedDomain {
     let reading: FileReading
     /// The domain's records in the log.
     private let records: [LogRecord]
+    /// The revisions of change sets in these records that earlier agents lost, since the log has only a part of them.
+    let lostChangeSets: Set<Revision>
     /// The marks of the domain's versions in the log; never empty.
     private let marks: [FileMark]
     /// The mark of the last version that was certainly in the file, or is assumed to have been.
     let certain: FileMark
     let finding: Finding
     /// The versions up to the logged version in the file, or else up to the last certain version.
-    private let logged: LoggedVersions
+    private var logged: LoggedVersions
     /// The marks of those versions.
     let replaced: [FileMark]
     /// The positions of the marked versions among all versions.
-    private let positions: [ContentHash: Int]
+    private let positions: [ContentHash: Int?]
     /// The edits missing from the last of these versions.
     private(set) var unsaved: [String: Edit] = [:]
     /// The values that were in that version and that later edits replaced.
@@ -49,13 +53,15 @@ struct ResumedDomain {
     ///   - records: The domain's records, in log order.
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
+    ///   - isSaveMade: Whether the last announced save was made; `nil` if that isn't known.
     ///   - removed: The latest time at which a missing file can have been removed.
     ///   - lastSequence: The last sequence number given to an edit of any other domain.
     ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     ///   - now: The current time. A later time in the log isn't believed: the clock was ahead.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        removedBefore removed: Timestamp, lastSequence: UInt64, isOutdated: Bool = false, now: Timestamp
+        isSaveMade: Bool? = nil, removedBefore removed: Timestamp, lastSequence: UInt64, isOutdated: Bool = false,
+        now: Timestamp
     ) {
         (self.domain, self.reading, self.records, self.lastSequence) = (domain, reading, records, lastSequence)
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
@@ -64,22 +70,33 @@ struct ResumedDomain {
         // The file holds the last certain version, or a version whose save was announced afterwards.
         var possible = marks[(marks.lastIndex { !$0.isIntent && !$0.isReplaced } ?? marks.startIndex)...]
         let isTroubled = possible[possible.startIndex].isTroubled
-        if Self.isLaterThanSave(reading, among: possible, given: records, removedBefore: removed) {
+        // The file had that version, even if it was changed later.
+        if isSaveMade ?? Self.holdsAnnouncedValues(reading, among: possible, records) {
             possible = possible.suffix(1)
         }
         var certain = possible[possible.startIndex]
         certain.isTroubled = isTroubled
         self.certain = certain
-        finding = Self.find(reading, among: possible, certain: certain)
+        var finding = Self.find(reading, among: possible, certain: certain)
         let mark = if case .logged(let mark) = finding { mark } else { certain }
-        logged = LoggedVersions(of: records.lazy.filter { $0.revision <= mark.revision }, in: domain)
+        lostChangeSets = mark.lost.union(
+            records.lazy.filter { $0.revision > mark.revision && $0.isPartlyLogged }.map(\.revision))
+        let history = records.without(lostChangeSets)
+        logged = LoggedVersions(of: history.filter { $0.revision <= mark.revision })
         // A log that doesn't reach back to a mark says nothing about the mark's version.
-        replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
-        positions = logged.totals(of: replaced)
-        findUnsavedEdits(since: mark)
+        replaced = marks.filter { $0.hash != nil && $0.isCovered(since: oldest) }
+        positions = logged.totals(of: marks, since: oldest)
+        logged.setHashes(positions, newest: mark.hash)
+        if case .rewritten(var contents) = finding {
+            contents.removeTimes(ifPutBackAmong: logged.versions)
+            finding = .rewritten(contents)
+        }
+        self.finding = finding
+        findUnsavedEdits(since: mark, in: history)
         limitTimes(to: now)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
-        if isOutdated, case .contents(let contents) = reading {
+        if isOutdated, case .contents(var contents) = reading {
+            contents.removeTimes(ifPutBackAmong: logged.versions)
             unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
         }
         if case .removed = finding, !certain.isMissing {
@@ -89,26 +106,33 @@ struct ResumedDomain {
         }
     }
 
-    /// Returns whether the file's state is the one before the last announced save, but came about after the
-    /// announcement.
+    /// Returns whether a file that a foreign writer wrote has the values of the last announced save, so that the writer
+    /// had loaded that version.
     ///
-    /// Then the save counts as done. Somebody has restored or removed the file since, and the later change wins.
-    private static func isLaterThanSave(
-        _ reading: FileReading, among possible: ArraySlice<FileMark>, given records: [LogRecord],
-        removedBefore removed: Timestamp
+    /// Other programs may have set some of these values, or restored some of the earlier ones. So more of them must be
+    /// the new values than the earlier ones.
+    private static func holdsAnnouncedValues(
+        _ reading: FileReading, among possible: ArraySlice<FileMark>, _ records: [LogRecord]
     ) -> Bool {
-        guard let announced = possible.last, announced.isIntent, let expected = announced.expected,
-            let certain = possible.first, !certain.isMissing
+        guard case .contents(let contents) = reading, let certain = possible.first, let announced = possible.last,
+            announced.isIntent, announced.hash != nil, !possible.contains(where: { $0.hash == contents.version.hash })
         else { return false }
-        switch reading {
-        case .contents(let contents):
-            let hash = contents.version.hash
-            return possible.last { $0.hash == hash } == certain && contents.version.identity.stamp != expected
-        case .missing:
-            let last = records.last { $0.revision <= announced.revision }?.time ?? removed
-            return possible.allSatisfy { $0.hash != nil } && last <= removed
-        case .unchanged, .beingWritten, .unusable: return false
+        var changes: [String: (old: PropertyListValue??, new: PropertyListValue?)] = [:]
+        for (key, edit) in certain.pending { changes[key] = (certain.replaced[key], edit.value) }
+        for record in records where record.revision > certain.revision && record.revision <= announced.revision {
+            for change in record.changeSet?.changes ?? [] {
+                changes[change.key] = (changes[change.key]?.old ?? .some(change.old), change.new)
+            }
         }
+        let values = contents.values
+        func count(_ value: (PropertyListValue??, PropertyListValue?) -> PropertyListValue??) -> Int {
+            changes.count { key, change in
+                value(change.old, change.new).map {
+                    PropertyListValue.areSame($0, values[key], readFrom: contents.format)
+                } ?? false
+            }
+        }
+        return count { $1 } > count { old, _ in old }
     }
 
     private static func find(
@@ -124,19 +148,16 @@ struct ResumedDomain {
     }
 
     /// Finds the edits missing from the version with a mark, and the values replaced by edits made after the mark.
-    private mutating func findUnsavedEdits(since mark: FileMark) {
+    private mutating func findUnsavedEdits(since mark: FileMark, in history: [LogRecord]) {
         // If only replaced versions are known, because the log is damaged, so are only the keys of their edits.
         (unsaved, replacedBefore) = (mark.isReplaced ? [:] : mark.pending, mark.replaced)
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
-        for record in records where record.revision > mark.revision {
-            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
-            // The log lacks a part of this edit, which is lost as a whole if it hasn't been saved.
-            if case .unknown = record.event, case .app = changeSet.source { continue }
+        for record in history where record.revision > mark.revision {
+            guard let changeSet = record.changeSet else { continue }
+            for key in unsaved.keys where changeSet.excluded.contain(key) { forget(key) }
             for change in changeSet.changes {
                 guard case .app = changeSet.source else {
-                    unsaved[change.key] = nil
-                    overwritten[change.key] = nil
-                    replacedBefore[change.key] = nil
+                    forget(change.key)
                     continue
                 }
                 lastSequence += 1
@@ -145,6 +166,13 @@ struct ResumedDomain {
                     value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
             }
         }
+    }
+
+    /// Forgets the edit of a key that a foreign writer changed later.
+    private mutating func forget(_ key: String) {
+        unsaved[key] = nil
+        overwritten[key] = nil
+        replacedBefore[key] = nil
     }
 
     /// Limits the times of edits that were made while the clock was ahead.
@@ -157,8 +185,36 @@ struct ResumedDomain {
     }
 
     /// The identities of the edits in the log.
+    ///
+    /// A lost edit isn't among them, so that it is applied if the client sends it again.
     var appliedEdits: [EditIdentity] {
-        records.compactMap { $0.changeSet?.edit }
+        records.compactMap { lostChangeSets.contains($0.revision) ? nil : $0.changeSet?.edit }
+    }
+
+    /// The changes from what the history says of change sets that were lost to the values before them; `nil` if no
+    /// change set was lost, or an earlier agent has published them.
+    var reversalOfLostChanges: ChangeSet? {
+        let reversal = records.last { $0.changeSet?.source == .agent }?.revision ?? 0
+        let lost = lostChangeSets.filter { $0 > reversal }
+        if lost.isEmpty { return nil }
+        var reversed: [String: KeyChange] = [:]
+        for record in records {
+            for change in record.changeSet?.changes ?? [] {
+                var reversal: KeyChange?
+                if lost.contains(record.revision) {
+                    reversal = reversed[change.key] ?? KeyChange(key: change.key, old: nil, new: change.old)
+                    reversal?.old = change.new
+                }
+                reversed[change.key] = reversal
+            }
+        }
+        return ChangeSet(domain: domain, source: .agent, changes: reversed.values.filter { $0.old != $0.new })
+    }
+
+    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    var complete: Revision {
+        guard case .logged(let mark) = finding, mark.pending.isEmpty, mark.lost.isEmpty else { return 0 }
+        return mark.revision
     }
 
     /// Whether the file's contents are known.
@@ -273,11 +329,13 @@ struct ResumedDomain {
     /// Restores the versions that end with the file's contents.
     private func restoreVersions(of contents: FileContents, in state: inout DomainState?, hasEdits: Bool) {
         var versions = logged.versions
+        versions.newestHash = contents.version.hash
         // The log has the agent's times, but the next file is compared with this one by the file system's. A foreign
         // writer doesn't know about pending edits, and may still have an older version loaded.
         let written = contents.saveMark == nil ? contents.evidence.written : nil
         if hasEdits || versions.count > 0 {
-            versions.append(back: [:], at: contents.version.identity.changed, writtenAt: written)
+            versions.append(
+                back: [:], at: contents.version.identity.changed, writtenAt: written, hash: contents.version.hash)
         }
         state?.merge.versions = versions
         state?.merge.keyTimes = logged.keyTimes
@@ -290,5 +348,32 @@ extension Merge {
     fileprivate init(base: DomainValues, _ logged: LoggedVersions) {
         self.init(base: base, versions: logged.versions, baseTime: logged.time)
         keyTimes = logged.keyTimes
+    }
+}
+
+extension [LogRecord] {
+    /// Returns the records without some change sets that were lost, and without the agent's reports of that: their
+    /// values were never in a file.
+    fileprivate func without(_ lost: Set<Revision>) -> [LogRecord] {
+        if lost.isEmpty, !contains(where: { $0.changeSet?.source == .agent }) { return self }
+        /// The values before the lost changes, for the next change of each key.
+        var former: [String: PropertyListValue?] = [:]
+        return compactMap { record in
+            guard var changeSet = record.changeSet else { return record }
+            if lost.contains(record.revision) {
+                for change in changeSet.changes where former[change.key] == nil {
+                    former[change.key] = .some(change.old)
+                }
+                return nil
+            }
+            if changeSet.source == .agent { return nil }
+            for index in changeSet.changes.indices {
+                guard let old = former.removeValue(forKey: changeSet.changes[index].key) else { continue }
+                changeSet.changes[index].old = old
+            }
+            var record = record
+            record.changeSet = changeSet
+            return record
+        }
     }
 }

@@ -118,7 +118,7 @@ extension Saver {
         let store = store
         displaced.removeAll { displaced in
             guard displaced.domain == domain, displaced.known?.hash != displaced.expected?.hash,
-                let copy = try? displaced.file.backUp()
+                let copy = try? displaced.file.backUp(unless: displaced.expected?.hash)
             else { return false }
             store.reportCopy(copy)
             displaced.file.removeName()
@@ -132,30 +132,42 @@ extension Saver {
     private func merge(_ reading: FileReading, from displaced: Displaced) -> Bool {
         switch reading {
         case .contents(var contents):
-            if let seal = displaced.expected?.seal { contents.evidence.isUnread = seal.isUnread }
+            if let expected = displaced.expected, expected.seal != nil || expected.isCopied {
+                contents.evidence.isUnread = expected.isUnread
+            }
             store.transition { [contents] state in
                 let actions = state.applyDisplaced(
                     contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
                 return ((), actions)
             }
             // Not all keys could be merged.
-            return !contents.hasEquivalentKeys || backUp(displaced.file.backUp)
+            return !contents.hasEquivalentKeys || backUp(displaced)
+        case .unusable(let damage) where damage.error.errno != nil:
+            // A failure to read says nothing about the contents, so examine the file again.
+            return false
         case .unusable:
             // A foreign writer wrote the file just as it was displaced, and it doesn't parse. It may be the writer's
             // only copy, so keep it.
-            return backUp(displaced.file.backUp)
+            return backUp(displaced)
         case .unchanged, .missing, .beingWritten:
             return true
         }
     }
 
-    /// Makes a backup copy, and reports its path.
+    private func backUp(_ displaced: Displaced) -> Bool {
+        backUp { () throws(SystemCall.Failure) in try displaced.file.backUp(unless: displaced.expected?.hash) }
+    }
+
+    /// Makes a backup copy, if one is needed, and reports its path.
     ///
     /// - Returns: False if it can't be made now, for example on a full disk.
-    func backUp(_ copy: () throws(SystemCall.Failure) -> String) -> Bool {
-        guard let path = try? copy() else { return false }
-        store.reportCopy(path)
-        return true
+    func backUp(_ copy: () throws(SystemCall.Failure) -> String?) -> Bool {
+        do throws(SystemCall.Failure) {
+            if let path = try copy() { store.reportCopy(path) }
+            return true
+        } catch {
+            return false
+        }
     }
 }
 

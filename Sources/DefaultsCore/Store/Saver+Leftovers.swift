@@ -133,6 +133,12 @@ extension Saver {
             if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
             let leftover = DomainFile(path: path, limits: store.limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, openWriters: .wait) else { return false }
+            // The next agent needs it to find out whether the last one made its save.
+            if store.lifetime == .transient, temporary.isAnnounced,
+                [temporary.new, temporary.expected].contains(version.hash)
+            {
+                return false
+            }
             if mergedLeftovers[path] != version.hash {
                 let isOwn = temporary.new.flatMap { SaveMark(of: $0, on: file) } != nil
                 guard
@@ -185,7 +191,8 @@ extension Saver {
             }
             return true
         }
-        if version.hash == temporary.expected { return true }
+        // An empty file has nothing to preserve: the save had just created it, or a program had truncated it.
+        if version.hash == temporary.expected || bytes.isEmpty { return true }
         switch leftover.parse(bytes, of: version) {
         case .contents(let contents):
             // A foreign writer's version: the writer was still writing when the file was displaced.

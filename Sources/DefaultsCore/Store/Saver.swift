@@ -137,7 +137,7 @@ struct Saver: ~Copyable {
             withdrawSave(of: domain)
             throw isOpen(file)
         case .saved(let version, let displaced):
-            let replacesUnread = plan.expected?.seal?.isUnread == true
+            let replacesUnread = plan.expected?.isUnread == true
             store.transition { state in
                 // A barrier that finds nothing pending must wait for the examination.
                 if displaced != nil { state.openDisplaced.insert(domain) }

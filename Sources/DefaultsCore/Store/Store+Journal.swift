@@ -65,7 +65,23 @@ extension Store {
         return page
     }
 
-    private var exclusions: HistoryExclusions { journal?.exclusions ?? HistoryExclusions() }
+    private var exclusions: HistoryExclusions { state.withLock(\.exclusions) }
+
+    /// Sets the keys whose values are never stored in the files of the journal; `maintainJournal` removes them.
+    ///
+    /// Edits of these keys that aren't saved yet stay in the log until they are.
+    ///
+    /// - Returns: The domains with such edits.
+    package func exclude(_ exclusions: HistoryExclusions) -> [Domain] {
+        guard let journal else { return [] }
+        reportLostLog(journal.exclude(exclusions, state))
+        return state.withLock { state in
+            state.domains.inUse.filter { $1.merge.pending.values.contains(where: \.isHeld) }.map(\.key).sorted()
+        }
+    }
+
+    /// Whether the log's file holds pending edits of excluded keys, which stay there until they are saved.
+    package var hasExcludedEdits: Bool { state.withLock(\.hasExcludedEdits) }
 
     /// Returns whether the change log can't hold all of an edit, so that only its file preserves it.
     package func mustSave(_ request: EditRequest) -> Bool {
@@ -79,8 +95,9 @@ extension Store {
     /// Returns whether a domain has pending edits that the change log can't hold for the next agent, because it may not
     /// hold all of their keys.
     package func hasEditsNotLogged(of domain: Domain) -> Bool {
-        let pending = state.withLock { $0.domains[domain]?.merge.pending ?? [:] }
-        return exclusions.edits(pending, of: domain).count < pending.count
+        state.withLock { state in
+            state.domains[domain]?.merge.pending.contains { !state.isLogged($1, of: $0, in: domain) } ?? false
+        }
     }
 
     /// Returns the domains with pending edits that would be lost with the agent, in order.

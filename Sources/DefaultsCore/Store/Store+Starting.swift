@@ -21,7 +21,12 @@ extension Store {
         state.withLock { $0.hasLeftovers = true }
         if let recovered {
             // The records that this adds go into the log's file, even if the log can't hold all of them.
-            state.withLock { $0.outbox = [] }
+            state.withLock { state in
+                state.outbox = []
+                for (session, number) in recovered.identity.sessions {
+                    state.appliedEdits.insert(EditIdentity(session: session, number: number))
+                }
+            }
             resume(domains, from: recovered, into: &outcome)
         } else {
             begin(domains, into: &outcome)
@@ -57,22 +62,30 @@ extension Store {
             let now = Timestamp.now()
             let removed = directory(of: domain)?.lastChange(around: domain, now: now) ?? now
             let records = records[domain] ?? []
+            let isSaveMade = wasAnnouncedSaveMade(of: domain, recovered.marks[domain] ?? [])
             let isOutdated = recovered.isOutdated(domain, given: reading, since: records.last?.time)
             transition { state in
                 let actions = state.resume(
                     domain, marks: recovered.marks[domain] ?? [], records: records, since: oldest, reading: reading,
-                    removedBefore: removed, isOutdated: isOutdated, now: now)
+                    isSaveMade: isSaveMade, removedBefore: removed, isOutdated: isOutdated, now: now)
                 return ((), actions)
             }
             findSeal(of: domain)
         }
     }
 
+    /// Returns whether the save that an earlier agent announced last was made; `nil` if nothing beside the file tells.
+    private func wasAnnouncedSaveMade(of domain: Domain, _ marks: [FileMark]) -> Bool? {
+        guard let mark = marks.last, mark.isIntent, let expected = mark.expected else { return nil }
+        let hash = marks.last { !$0.isIntent && !$0.isReplaced }?.hash
+        return file(of: domain)?.hasReplaced(expected, hashed: hash, by: mark.hash)
+    }
+
     /// Finds the seal of a resumed domain's file, if the log has older versions from which a writer might go on.
     private func findSeal(of domain: Domain) {
         let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.versions.isNew ? nil : $0.fileState } }
         guard case .usable(let version)? = resumed, let path = file(of: domain)?.path,
-            let seal = Seal(ofFileAt: path, version.identity)
+            let seal = Seal(ofFileAt: path, in: Path.directory(of: path), version.identity)
         else { return }
         state.withLock { $0.domains[domain]?.setSeal(seal, of: version) }
     }

@@ -21,6 +21,7 @@ extension StoreState {
             values = state.merge.notOverruled(
                 values, setAt: time, by: request.writer, replacing: former, readFrom: state.format)
         }
+        let former = state.merge.pending
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         let isNew = domains[request.domain] == nil
         if !isNew || !changes.isEmpty { domains[request.domain] = consume state }
@@ -29,6 +30,13 @@ extension StoreState {
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
             origin: request.origin)
         let actions = publish(.change(changeSet), at: now)
+        if !exclusions.isEmpty, changes.contains(where: { exclusions.exclude($0.key, of: request.domain) }) {
+            for change in changes {
+                let replaced = former[change.key].map { $0.lostWithAgent == nil ? [$0] : $0.former } ?? []
+                domains[request.domain]?.merge.pending[change.key]?.inLog = .nothing(log.head)
+                domains[request.domain]?.merge.pending[change.key]?.former = replaced
+            }
+        }
         // The log's file must know every domain, even one without a file, and which edits were made while a file was
         // missing.
         if isNew || domains[request.domain]?.missingSince != nil { recordMarks(of: request.domain) }

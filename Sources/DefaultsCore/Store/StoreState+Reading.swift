@@ -69,7 +69,9 @@ extension StoreState {
     private mutating func setBaseline(_ contents: FileContents, of domain: Domain) {
         var state = DomainState()
         state.equivalentKeys = domains[domain]?.equivalentKeys
+        state.lostChangeSets = domains[domain]?.lostChangeSets ?? []
         state.merge = Merge(base: contents.stored, baseTime: contents.time)
+        state.merge.versions.newestHash = contents.version.hash
         state.setFile(contents.version)
         state.format = contents.format
         domains[domain] = state
@@ -104,12 +106,15 @@ extension StoreState {
         of domain: Domain, to version: FileVersion?, format: PropertyListFormat? = nil, at now: Timestamp,
         by merging: (inout Merge) -> Merge.Result
     ) -> [StoreAction] {
-        change(domain, source: .file, at: now) { state in
+        let actions = change(domain, source: .file, at: now) { state in
             state.setFile(version)
             if let format { state.format = format }
             defer { if state.merge.pending.isEmpty { state.failure = nil } }
             return merging(&state.merge)
         }
+        let isComplete = domains[domain]?.merge.pending.isEmpty == true
+        domains[domain]?.complete = isComplete ? log.head : 0
+        return actions
     }
 
     /// Records that a domain's file is missing, perhaps only briefly; only the first call sets the time.
@@ -141,7 +146,7 @@ extension StoreState {
         change(domain, source: .file, at: now) {
             $0.merge.displace(
                 contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
-                loadedBefore: total)
+                loadedBefore: total, hashed: contents.version.hash)
         }
     }
 
@@ -166,8 +171,11 @@ extension Merge {
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
     /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
-        reload(
+        var contents = contents
+        contents.removeTimes(ifPutBackAmong: versions)
+        return reload(
             contents.values, format: contents.format, changedAt: contents.time, keysAt: contents.saveMark?.times,
-            by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
+            by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore,
+            hashed: contents.version.hash)
     }
 }

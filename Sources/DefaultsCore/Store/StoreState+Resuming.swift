@@ -7,20 +7,23 @@ extension StoreState {
     ///   - records: The domain's records in the log.
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
+    ///   - isSaveMade: Whether the last announced save was made; `nil` if that isn't known.
     ///   - removed: The latest time at which a missing file can have been removed.
     ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     ///   - now: The current time.
     /// - Returns: The actions to perform.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        removedBefore removed: Timestamp, isOutdated: Bool = false, now: Timestamp
+        isSaveMade: Bool? = nil, removedBefore removed: Timestamp, isOutdated: Bool = false, now: Timestamp
     ) -> [StoreAction] {
         let resumed = ResumedDomain(
-            of: domain, marks: marks, records: records, since: oldest, reading: reading, removedBefore: removed,
-            lastSequence: lastSequence, isOutdated: isOutdated, now: now)
+            of: domain, marks: marks, records: records, since: oldest, reading: reading, isSaveMade: isSaveMade,
+            removedBefore: removed, lastSequence: lastSequence, isOutdated: isOutdated, now: now)
         for edit in resumed.appliedEdits { appliedEdits.insert(edit) }
         markReported(resumed.reported, of: domain)
         lastSequence = resumed.lastSequence
+        // In the history, this comes before what was changed while no agent ran.
+        let reversal = resumed.reversalOfLostChanges.map { publish(.unknown(domain, rest: $0), at: now) } ?? []
         var actions: [StoreAction]
         if case .new = resumed.finding {
             domains[domain, default: DomainState()].merge.pending = resumed.unsaved
@@ -34,7 +37,12 @@ extension StoreState {
             }
         }
         domains[domain]?.merge.limitTimes(to: now)
-        return actions + restoreTrouble(resumed, now: now)
+        if domains[domain]?.merge.versions.isNew == false { domains[domain]?.complete = resumed.complete }
+        if !resumed.lostChangeSets.isEmpty {
+            domains[domain, default: DomainState()].lostChangeSets = resumed.lostChangeSets
+            recordMarks(of: domain)
+        }
+        return reversal + actions + restoreTrouble(resumed, now: now)
     }
 
     /// Merges a file that was written while no agent was running with the last version in the log.

@@ -22,7 +22,8 @@ extension StoreState {
     ///     don't tell whether somebody else has written it.
     mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?, isInPlace: Bool = false) {
         let mark = FileMark(
-            domain: domain, hash: hash, revision: plan.revision, isIntent: true,
+            domain: domain, hash: hash, revision: plan.revision,
+            lost: (domains[domain]?.lostChangeSets ?? []).filter { $0 >= log.oldest }, isIntent: true,
             expected: isInPlace ? nil : plan.expected?.identity.stamp)
         domains[domain]?.intent = mark
         outbox?.append(.mark(mark))
@@ -34,14 +35,18 @@ extension StoreState {
         replacesUnread: Bool, now: Timestamp
     ) -> [StoreAction] {
         if outbox != nil, let expected = plan.expected {
-            replaced[domain, default: []].append(
-                FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits)
-                    .ofReplacedVersion)
+            let mark = FileMark(
+                domain: domain, hash: expected.hash, revision: plan.revision,
+                pending: plan.edits.filter { !exclusions.exclude($0.key, of: domain) },
+                lost: Set(plan.edits.values.compactMap(\.partlyLogged)), complete: domains[domain]?.complete ?? 0)
+            replaced[domain, default: []].append(mark.ofReplacedVersion)
         }
         domains[domain, default: DomainState()].merge.markSaved(
-            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed, replacesUnread: replacesUnread)
+            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed, replacesUnread: replacesUnread,
+            hashed: version?.hash)
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
+        domains[domain]?.complete = plan.excess == nil ? plan.revision : 0
         if plan.excess == nil { domains[domain]?.failure = nil }
         recordMarks(of: domain)
         let report = reportResolution(of: domain, at: now)

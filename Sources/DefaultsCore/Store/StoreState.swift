@@ -27,6 +27,8 @@ struct StoreState: LoggedState {
     private var latest = Timestamp(nanoseconds: .min)
     /// The manifests, in the agent.
     var manifests = ManifestSet.none
+    /// The keys whose values the log's file may not hold; change them with `exclude`.
+    private(set) var exclusions = HistoryExclusions()
     /// The edits that have been applied and must not be applied again.
     var appliedEdits = AppliedEdits()
 
@@ -137,13 +139,71 @@ struct StoreState: LoggedState {
 
     /// Returns the mark of a domain's file, and the mark of a save that may have happened since.
     private func marks(of domain: Domain, in state: DomainState) -> [FileMark] {
-        let pending = state.merge.pending
+        var pending: [String: Edit] = [:]
+        for (key, edit) in state.merge.pending {
+            pending[key] = isLogged(edit, of: key, in: domain) ? edit : edit.former.first
+        }
         let base = pending.isEmpty ? [:] : state.merge.base
         let mark = FileMark(
             domain: domain, hash: state.hash, revision: log.head, pending: pending,
             replaced: Difference(uniqueKeysWithValues: pending.keys.map { ($0, base[$0]) }),
+            lost: state.lostChangeSets.filter { $0 >= log.oldest }
+                .union(state.merge.pending.values.compactMap(\.lostWithAgent)),
             isMissing: !pending.isEmpty && state.missingSince != nil, isTroubled: state.isTroubled)
         return [mark, state.intent].compactMap(\.self)
+    }
+
+    /// The number of each session's last edit, except for edits that are lost with the agent.
+    var sessions: [UInt64: UInt64] {
+        var sessions = appliedEdits.numbers
+        for state in domains.inUse.values {
+            for revision in state.merge.pending.values.compactMap(\.lostWithAgent) {
+                guard let edit = log[revision]?.changeSet?.edit, let last = sessions[edit.session] else { continue }
+                sessions[edit.session] = min(last, max(edit.number, 1) - 1)
+            }
+        }
+        return sessions.filter { $1 > 0 }
+    }
+
+    // MARK: Exclusions
+
+    /// Sets the keys whose values the log's file may not hold from now on.
+    ///
+    /// The file has the pending edits of keys that weren't excluded before. They stay there until they are saved.
+    mutating func exclude(_ new: HistoryExclusions) {
+        for (domain, state) in domains.inUse {
+            for (key, edit) in state.merge.pending
+            where edit.inLog == .allowedPart && new.exclude(key, of: domain) && !exclusions.exclude(key, of: domain) {
+                domains[domain]?.merge.pending[key]?.inLog = .all(log.lastChange(of: key, in: domain))
+            }
+        }
+        replaced = replaced.mapValues { marks in
+            marks.map { mark in
+                var mark = mark
+                for key in mark.pending.keys where new.exclude(key, of: mark.domain) {
+                    mark.pending[key] = nil
+                    mark.lost.insert(log.lastChange(of: key, in: mark.domain, through: mark.revision))
+                }
+                return mark
+            }
+        }
+        exclusions = new
+    }
+
+    /// Whether the log's file holds pending edits of keys that have been excluded since.
+    var hasExcludedEdits: Bool {
+        domains.inUse.contains { domain, state in
+            state.merge.pending.contains { $1.isHeld && exclusions.exclude($0, of: domain) }
+        }
+    }
+
+    /// Returns whether the log's file holds a pending edit of a key, so that the next agent would restore it.
+    func isLogged(_ edit: Edit, of key: String, in domain: Domain) -> Bool {
+        switch edit.inLog {
+        case .allowedPart: !exclusions.exclude(key, of: domain)
+        case .all: true
+        case .nothing: false
+        }
     }
 
     // MARK: Snapshots

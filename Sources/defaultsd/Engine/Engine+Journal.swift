@@ -24,6 +24,7 @@ extension Engine {
 
     private func finishMaintenance(wasLost: Bool) {
         let isWantedAgain = maintenance.finish()
+        maintenance.awaitsSaves = store.hasExcludedEdits
         if store.journal?.needsMaintenance == true {
             fail(.maintainJournal)
         } else if wasLost {
@@ -44,6 +45,8 @@ struct JournalMaintenance {
     }
 
     private var phase = Phase.idle
+    /// Whether the log still holds edits of excluded keys, which it loses once they are saved.
+    var awaitsSaves = false
     /// The time at which the change log file was last started.
     var logBegunAt = NIODeadline.now()
 

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Logging
+import NIOCore
 
 /// The manifests that the agent has read, and their consequences.
 struct AgentManifests: Sendable {
@@ -8,6 +9,11 @@ struct AgentManifests: Sendable {
     private(set) var exclusions: [String] = []
     /// The manifests that were read last.
     private var set = ManifestSet.none
+    /// The end of the time for which the sensitive keys of an earlier agent stay excluded, in case a directory of
+    /// manifests isn't there yet; `nil` if there are none.
+    private(set) var graceEnd: NIODeadline?
+
+    static let grace = TimeAmount.minutes(10)
 
     var needsRetry: Bool { self.set.needsRetry }
 
@@ -22,11 +28,22 @@ struct AgentManifests: Sendable {
     ///
     /// - Parameters:
     ///   - set: The manifests.
-    ///   - earlier: The exclusions of an earlier agent.
-    mutating func apply(_ set: ManifestSet, earlier: HistoryExclusions? = nil) {
+    ///   - earlier: The patterns of the keys that were sensitive for an earlier agent.
+    /// - Returns: A sentence to log about sensitive keys whose manifests are missing; `nil` if there are none.
+    mutating func apply(_ set: ManifestSet, earlier: [String] = []) -> String? {
+        let known = exclusions + earlier
+        // A directory that was missing before has lost nothing now.
+        let former = earlier.isEmpty && graceEnd == nil ? self.set.missing : []
+        let isLost = !set.missing.isSubset(of: former) && !Set(known).isSubset(of: set.exclusions)
+        let isGraceOver = graceEnd.map { $0 <= .now() } ?? false
+        let isNew = isLost && graceEnd == nil
         self.set = set
-        let known = set.isIncomplete ? exclusions + (earlier?.texts ?? []) : []
-        exclusions = Set(set.exclusions + known).sorted()
+        if isNew { graceEnd = .now() + Self.grace }
+        if !isLost || isGraceOver { graceEnd = nil }
+        exclusions = Set(set.exclusions + (set.isIncomplete || graceEnd != nil ? known : [])).sorted()
+        return isNew
+            ? "Manifests that called keys sensitive are missing. In case a directory isn't mounted yet, these keys "
+                + "stay out of the history for ten minutes." : nil
     }
 }
 
@@ -50,7 +67,7 @@ extension Engine {
     func apply(_ set: ManifestSet) {
         store.setManifests(set)
         let old = exclusions
-        manifests.apply(set)
+        if let warning = manifests.apply(set) { log.logger.warning("\(warning)") }
         planManifests()
         loggedProblems.log(set.warnings, of: .manifests, to: log.logger)
         if exclusions != old { applyExclusions() }
@@ -63,12 +80,14 @@ extension Engine {
         } else {
             schedule.succeed(.readManifests)
             schedule.remove(.readManifests)
+            if let end = manifests.graceEnd { schedule.plan(.readManifests, at: end) }
         }
     }
 
-    /// Removes what may not be in the history from it.
+    /// Removes what may not be in the history from it, except for edits that must be saved first.
     func applyExclusions() {
-        store.journal?.exclude(exclusions)
+        let unsaved = store.exclude(exclusions)
+        for domain in unsaved { scheduleSave(of: domain, urgency: .immediate) }
         maintainJournal()
     }
 }

@@ -123,6 +123,7 @@ extension Engine {
         } else {
             fail(.save(domain))
         }
+        if failure == nil, maintenance.awaitsSaves, !store.hasExcludedEdits { maintainJournal() }
         // A file was just displaced, so examinations start over with short intervals.
         schedule.succeed(.examineDisplaced)
         plan(.examineDisplaced, in: Self.displacedAge)

@@ -2,6 +2,7 @@ import DefaultsClient
 import DefaultsCore
 import Foundation
 import Glibc
+import Linux
 import Manifests
 import ProgramSupport
 import PropertyList
@@ -155,6 +156,32 @@ struct ManifestTests {
             let log = try RawFile.read(place.log())
             #expect(String(decoding: log, as: UTF8.self).contains("known"))
             #expect(!String(decoding: log, as: UTF8.self).contains("hunter2"))
+        }
+    }
+
+    @Test(
+        "While a directory of manifests may be on a disk that isn't there, its sensitive keys stay out of the history",
+        arguments: ["link", "link above", "missing"])
+    func missingDirectory(_ way: String) throws {
+        try AgentProcess.withPlace { place in
+            try place.describe("a.b", with: Self.secret)
+            try AgentProcess(place).terminate()
+            let directory = way == "link above" ? Path.directory(of: place.manifests) : place.manifests
+            #expect(rename(directory, directory + ".disk") == 0)
+            if way != "missing" { #expect(symlink(directory + ".elsewhere", directory) == 0) }
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try agent.defaults("write", "a.b", "Password", "-string", "hunter2")
+            #expect(!String(decoding: try RawFile.read(place.log()), as: UTF8.self).contains("hunter2"))
+            // Once it is there, it counts.
+            if way != "missing" { unlink(directory) }
+            #expect(rename(directory + ".disk", directory) == 0)
+            try place.describe("a.b", with: Self.size)
+            #expect(
+                try eventually(within: 30) {
+                    try agent.defaults("write", "a.b", "Password", "-string", "\(UInt64.random(in: 0 ... .max))known")
+                    return String(decoding: try RawFile.read(place.log()), as: UTF8.self).contains("known")
+                })
         }
     }
 

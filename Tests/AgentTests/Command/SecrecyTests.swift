@@ -125,11 +125,11 @@ struct SecrecyTests {
                 environment: Self.environment(place).merging(["DEFAULTS_DIRECTORY": place.preferences]) { $1 })
             #expect(outcome.status == 0, "\(outcome.errors)")
             let lines = String(decoding: try RawFile.read(trace), as: UTF8.self).split(separator: "\n")
-            let making = try #require(lines.firstIndex { $0.contains(".defaultsd.0.") && $0.contains("O_EXCL") })
+            let making = try #require(lines.firstIndex { $0.contains(".defaultsd.u0.") && $0.contains("O_EXCL") })
             #expect(lines[making].contains("O_EXCL") && lines[making].contains(", 0600)"))
             let placing = try #require(lines.firstIndex { $0.contains("RENAME_EXCHANGE") })
             let between = lines[making...placing]
-            let opening = try #require(between.last { $0.contains(".defaultsd.0.") && $0.contains("O_RDONLY") })
+            let opening = try #require(between.last { $0.contains(".defaultsd.u0.") && $0.contains("O_RDONLY") })
             let descriptor = try #require(opening.split(separator: " ").last)
             let owner = try #require(between.firstIndex { $0.contains("fchown(\(descriptor), ") })
             // The mode is set after the owner, and both before the file gets its name.

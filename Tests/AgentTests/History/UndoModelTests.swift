@@ -122,6 +122,10 @@ struct UndoModelTests {
                     let key = "key\(random.below(5))"
                     let new = 10 + random.below(5)
                     model.edit([key: new])
+                    // It reads the file, as an editor does.
+                    if RawFile.exists(place.path("org.example.model")) {
+                        _ = try RawFile.read(place.path("org.example.model"))
+                    }
                     let values = model.values.mapValues { PropertyListValue.integer(Int64($0)) }
                     try RawFile.replace(
                         place.path("org.example.model"), with: try PropertyListValue.dictionary(values).write(as: .xml))

@@ -73,6 +73,88 @@ struct SealTests {
         }
     }
 
+    /// Reads a file that a foreign writer has written, as a store does that knows an earlier version.
+    private func foreignVersion(_ path: String, after known: FileVersion) throws -> FileVersion {
+        letTimePass()
+        try RawFile.replace(path, with: Array("{a = 2;}".utf8))
+        guard case .contents(let contents) = DomainFile(path: path, keepsSeals: true).read(known: known) else {
+            throw TestSystemError("The file wasn't read")
+        }
+        return contents.version
+    }
+
+    @Test("A read of a foreign writer's version shows, even once the file was replaced", arguments: [false, true])
+    func foreign(isReplaced: Bool) throws {
+        try withSavedFile(in: "/tmp") { path, version in
+            let foreign = try foreignVersion(path, after: version)
+            // Its writer knows it without reading it.
+            #expect(foreign.seal != nil && foreign.seal?.isUnread == nil)
+            letTimePass()
+            _ = try RawFile.read(path)
+            if isReplaced { try RawFile.replace(path, with: Array("{a = 3;}".utf8)) }
+            #expect(foreign.seal?.isUnread == false)
+        }
+    }
+
+    @Test("A read before a write in place shows, unless the file was read again since", arguments: [false, true])
+    func readAndWritten(isForeign: Bool) throws {
+        try withSavedFile(in: "/tmp") { path, version in
+            let newest = isForeign ? try foreignVersion(path, after: version) : version
+            letTimePass()
+            _ = try RawFile.read(path)
+            letTimePass()
+            try RawFile.write("{a = 4;}", to: path)
+            #expect(newest.seal?.isUnread == false)
+            letTimePass()
+            _ = try RawFile.read(path)
+            #expect(newest.seal?.isUnread == nil)
+        }
+    }
+
+    @Test(
+        "A mount that doesn't record reads makes every seal of its file system uncertain", .enabled(if: getuid() == 0))
+    func unrecordedElsewhere() throws {
+        try withTemporaryDirectory { directory in
+            let (usual, other) = (directory + "/usual", directory + "/other")
+            try RawFile.makeDirectory(usual)
+            try RawFile.makeDirectory(other)
+            guard mount("none", usual, "tmpfs", 0, nil) == 0 else { return }
+            defer { umount2(usual, Int32(MNT_DETACH)) }
+            let file = DomainFile(path: usual + "/a.plist")
+            guard case .saved(let version?, _) = try file.save(Array("{a = 1;}".utf8), expecting: nil) else {
+                throw TestSystemError("The file wasn't saved")
+            }
+            #expect(version.seal?.isUnread == true)
+            #expect(mount(usual, other, nil, UInt(MS_BIND), nil) == 0)
+            #expect(mount("none", other, nil, UInt(MS_BIND | MS_REMOUNT | MS_NOATIME), nil) == 0)
+            #expect(version.seal?.isUnread == nil)
+            umount2(other, Int32(MNT_DETACH))
+            #expect(version.seal?.isUnread == true)
+        }
+    }
+
+    @Test(
+        "A file on another mount than its directory has no seal, which would hold the mount",
+        .enabled(if: getuid() == 0))
+    func otherMount() throws {
+        try withTemporaryDirectory { directory in
+            let disk = directory + "/disk"
+            try RawFile.makeDirectory(disk)
+            guard mount("none", disk, "tmpfs", 0, nil) == 0 else { return }
+            try RawFile.write("{a = 1;}", to: disk + "/real")
+            #expect(symlink(disk + "/real", directory + "/a.plist") == 0)
+            let file = DomainFile(path: directory + "/a.plist", keepsSeals: true)
+            guard case .contents(let contents) = file.read(known: nil),
+                case .saved(let version?, let displaced) = try file.save(
+                    Array("{a = 2;}".utf8), expecting: contents.version)
+            else { throw TestSystemError("The file wasn't saved") }
+            #expect(version.seal == nil)
+            displaced?.removeName()
+            _ = consume displaced
+            #expect(umount2(disk, 0) == 0)
+        }
+    }
+
     @Test("A file isn't written later than it changed, whatever its time of modification says")
     func modifiedAhead() throws {
         try withTemporaryDirectory { directory in
@@ -91,7 +173,7 @@ struct SealTests {
     func copied() throws {
         try withSavedFile(in: "/tmp") { path, _ in
             try ForeignProcess.run(python: "import shutil, sys; shutil.copy2(*sys.argv[1:])", [path, path + ".copy"])
-            #expect(Seal(ofFileAt: path + ".copy") == nil)
+            #expect(Seal(ofFileAt: path + ".copy", in: Path.directory(of: path)) == nil)
         }
     }
 }

@@ -133,6 +133,33 @@ struct HistoryTests {
         }
     }
 
+    @Test("A dropped change that no agent saw may have been to any key, unlike a dropped problem")
+    func lostUnknown() throws {
+        for event in [
+            LogRecord.Event.unknown(Domain(try DomainName("a.b"))), .recovered(Domain(try DomainName("a.b"))),
+        ] {
+            try withTemporaryDirectory { directory in
+                var archive = HistoryArchive(path: directory + "/archive")
+                try archive.append([
+                    Self.record(1, "k", 1, at: 0),
+                    LogRecord(revision: 2, time: Timestamp(nanoseconds: 0), event: event),
+                    LogRecord(
+                        revision: 3, time: Timestamp(nanoseconds: 0), event: .damaged(event.domain, reason: "torn")),
+                    LogRecord(revision: 4, time: Timestamp(nanoseconds: 0), event: .recovered(event.domain)),
+                ])
+                var thinning = HistoryLimits()
+                thinning.changes = 2
+                try archive.thin(thinning, without: HistoryExclusions(), now: .now())
+                let file = try #require(try HistoryFile(reading: archive.path))
+                #expect(file.count == 3)
+                let isUnknown = event == .unknown(event.domain)
+                #expect(
+                    file.thinned.keys(in: event.domain, after: 1, among: ["k", "m"]) == (isUnknown ? ["k", "m"] : []))
+                #expect(file.thinned.keys(in: event.domain, after: 2, among: ["k", "m"]) == [])
+            }
+        }
+    }
+
     @Test("A thinned archive tells which key has lost a change, and when, even if it is thinned again")
     func lost() throws {
         try withTemporaryDirectory { directory in
@@ -318,9 +345,13 @@ struct HistoryTests {
             }
             #expect(rest.changes.map(\.key) == ["user"], "The other keys of the change set stay in the history.")
             #expect(shown.last == first)
-            // A key that is excluded later disappears from the file.
+            // A key that is excluded later disappears from the file, once its edit is saved.
             try RawFile.write("ada", to: fixture.logPath + ".damaged-1")
-            store.journal?.exclude(HistoryExclusions(["*/user"]))
+            #expect(store.exclude(HistoryExclusions(["*/user"])) == [fixture.domain])
+            store.maintainJournal(HistoryLimits())
+            #expect(String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self).contains("grace"))
+            #expect(store.journal?.needsMaintenance == true)
+            try store.save(fixture.domain)
             store.maintainJournal(HistoryLimits())
             #expect(!RawFile.exists(fixture.logPath + ".damaged-1"))
             let again = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
@@ -361,7 +392,7 @@ struct HistoryTests {
             case .changedBack:
                 // While a key isn't excluded, its values get into the log, so an agent that ends then leaves no trace
                 // of the exclusion.
-                first.journal?.exclude(HistoryExclusions(["a.b/secret"]))
+                _ = first.exclude(HistoryExclusions(["a.b/secret"]))
                 #expect(file.contents == nil)
             case .rememberedOnly:
                 file.write(.init(exclusions: HistoryExclusions(["a.b/secret", "a.b/password"]), redaction: nil))

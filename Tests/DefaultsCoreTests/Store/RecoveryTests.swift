@@ -62,6 +62,32 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A displaced version isn't taken for an older one if its key was edited twice and the log was rewritten")
+    func editedTwice() throws {
+        try withStoreFixture { fixture in
+            let writer = try {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["k": 0, "x": 1])
+                try first.save(fixture.domain)
+                fixture.edit(first, ["k": 1])
+                try first.save(fixture.domain)
+                let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(first, ["k": 2])
+                try first.save(fixture.domain, onObstacle: .override)
+                // Only the marks of displaced versions and of the file stay.
+                first.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
+                first.maintainJournal(HistoryLimits())
+                return writer
+            }()
+            letTimePass()
+            try RawFile.write(PropertyListValue.dictionary(["k": 1, "x": 2]).write(as: .xml), to: writer)
+            close(writer)
+            let second = try fixture.resumedStore()
+            _ = second.examineDisplaced()
+            #expect(fixture.values(second) == ["k": 2, "x": 2])
+        }
+    }
+
     /// Saves an edit with a new store, as after a crash, and returns the names that are left.
     private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
     {

@@ -181,7 +181,12 @@ struct ResumeTests {
         let bytes = try PropertyListValue.dictionary(plan.values()).write(as: .xml)
         store.state.withLock { $0.willSave(plan, for: fixture.domain, hash: ContentHash(bytes)) }
         store.writeLog()
-        if isReplaced { try RawFile.replace(fixture.path, with: bytes) }
+        if !isReplaced { return }
+        if let expected = plan.expected {
+            let hidden = TemporaryName(for: fixture.path, new: ContentHash(bytes), expected: expected.hash)
+            #expect(rename(fixture.path, "\(fixture.directory)/\(hidden.name)") == 0)
+        }
+        try RawFile.replace(fixture.path, with: bytes)
     }
 
     /// Returns a store that has saved values, and crashed while saving 100 as the value of `k`, and the earlier file.

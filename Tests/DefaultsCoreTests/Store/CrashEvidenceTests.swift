@@ -1,0 +1,156 @@
+import Glibc
+import Linux
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+/// Tests that files beside a domain's file decide whether an announced save was made, and not the file's times.
+@Suite("Evidence of an interrupted save")
+struct CrashEvidenceTests {
+    /// A writer that changes no value.
+    enum Touch: CaseIterable { case nothing, times, mode, sameBytes, copy, movedAwayAndBack }
+
+    private func touch(_ fixture: StoreFixture, _ touch: Touch) throws {
+        letTimePass()
+        let bytes = try RawFile.read(fixture.path)
+        switch touch {
+        case .nothing: break
+        case .times: #expect(utimes(fixture.path, nil) == 0)
+        case .mode: #expect(chmod(fixture.path, 0o640) == 0)
+        case .sameBytes: try RawFile.write(bytes, to: fixture.path)
+        case .copy: try RawFile.replace(fixture.path, with: bytes)
+        case .movedAwayAndBack:
+            #expect(rename(fixture.path, fixture.path + ".aside") == 0)
+            #expect(rename(fixture.path + ".aside", fixture.path) == 0)
+        }
+    }
+
+    /// Announces the save of what is pending, as a store does before it makes the save.
+    private func announce(_ store: Store, _ fixture: StoreFixture) throws -> (plan: SavePlan, bytes: [UInt8]?) {
+        let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
+        let bytes = plan.count == 0 ? nil : try PropertyListValue.dictionary(plan.values()).write(as: .xml)
+        store.state.withLock { $0.willSave(plan, for: fixture.domain, hash: bytes.map(ContentHash.init)) }
+        store.writeLog()
+        return (plan, bytes)
+    }
+
+    private func hiddenPath(_ fixture: StoreFixture, _ plan: SavePlan, _ bytes: [UInt8]?) -> String {
+        let name = TemporaryName(
+            for: fixture.path, new: bytes.map(ContentHash.init), expected: plan.expected?.hash
+        ).name
+        return "\(fixture.directory)/\(name)"
+    }
+
+    @Test(
+        "An acknowledged edit survives a crash before its save, whatever touches the file", arguments: Touch.allCases,
+        [nil, 0, 20, 10_000])
+    func touched(touch kind: Touch, written: Int?) throws {
+        for isRemoval in [false, true] {
+            try withStoreFixture { fixture in
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["k": "old"])
+                try first.save(fixture.domain)
+                fixture.edit(first, ["k": isRemoval ? nil : "new"])
+                let (plan, bytes) = try announce(first, fixture)
+                // The temporary file may be missing, empty, incomplete or whole.
+                if let written, let bytes {
+                    let path = hiddenPath(fixture, plan, bytes)
+                    try RawFile.write(Array(bytes.prefix(written)), to: path)
+                    if written > 0 {
+                        SaveMark(hash: ContentHash(bytes), times: nil).set(
+                            on: try FileDescriptor(opening: path, O_RDWR))
+                    }
+                }
+                try touch(fixture, kind)
+                let wanted: DomainValues = isRemoval ? [:] : ["k": "new"]
+                let second = try fixture.resumedStore()
+                #expect(fixture.values(second) == wanted)
+                // Nothing loses the edit once the second agent has removed the evidence, and was killed, too.
+                _ = second.examineDisplaced()
+                let third = try fixture.resumedStore()
+                #expect(fixture.values(third) == wanted)
+                try third.save(fixture.domain)
+                #expect((try? DomainValues.read(fixture.path)) ?? [:] == wanted)
+                _ = third.examineDisplaced()
+                #expect(namesOfFiles(in: fixture.directory).count == (isRemoval ? 0 : 1))
+            }
+        }
+    }
+
+    @Test("A version that was restored after an interrupted save stays", arguments: [false, true], [false, true])
+    func restored(isInPlace: Bool, isWriterLast: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["k": "old"])
+            try first.save(fixture.domain)
+            let before = try RawFile.read(fixture.path)
+            fixture.edit(first, ["k": "new"])
+            let (plan, bytes) = try announce(first, fixture)
+            // The save was made; another program may have replaced the file at the last moment.
+            let foreign = try PropertyListValue.dictionary(["k": "old", "f": 1]).write(as: .xml)
+            if isWriterLast { try RawFile.replace(fixture.path, with: foreign) }
+            #expect(rename(fixture.path, hiddenPath(fixture, plan, bytes)) == 0)
+            try RawFile.write(#require(bytes), to: fixture.path)
+            letTimePass()
+            if isInPlace {
+                try RawFile.write(before, to: fixture.path)
+            } else {
+                try RawFile.replace(fixture.path, with: before)
+            }
+            // A command without an agent doesn't remove what the next agent has to see.
+            let command = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
+            _ = command.examineDisplaced()
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["k": "old"])
+            #expect(second.pending().isEmpty)
+        }
+    }
+
+    @Test("A file that a program changed after an interrupted save is compared with the version that it had loaded")
+    func changedLater() throws {
+        for isFirst in [false, true] {
+            try withStoreFixture { fixture in
+                let first = try fixture.storeWithLog()
+                if !isFirst {
+                    fixture.edit(first, ["k": 0, "x": 0])
+                    try first.save(fixture.domain)
+                }
+                fixture.edit(first, ["k": 1, "x": 1])
+                let (_, bytes) = try announce(first, fixture)
+                // The save is made, and the agent is killed before it says so. In the meantime, it accepts more.
+                try RawFile.replace(fixture.path, with: #require(bytes))
+                fixture.edit(first, ["k": 2])
+                letTimePass()
+                try RawFile.replace(
+                    fixture.path, with: PropertyListValue.dictionary(["k": 1, "x": 5]).write(as: .xml))
+                let second = try fixture.resumedStore()
+                #expect(fixture.values(second) == ["k": 2, "x": 5])
+            }
+        }
+    }
+
+    @Test("A version that was moved back into place counts from then on, and not from when it was saved")
+    func movedBack() throws {
+        for isOffline in [false, true] {
+            try withStoreFixture { fixture in
+                var store = try fixture.storeWithLog()
+                fixture.edit(store, ["k": 1])
+                try store.save(fixture.domain)
+                #expect(link(fixture.path, fixture.path + ".aside") == 0)
+                fixture.edit(store, ["k": 2])
+                // The file has a second name, so it would be written in place.
+                unlink(fixture.path)
+                fixture.look(store)
+                fixture.edit(store, ["k": 2])
+                try store.save(fixture.domain)
+                fixture.edit(store, ["k": 3])
+                letTimePass()
+                #expect(rename(fixture.path + ".aside", fixture.path) == 0)
+                if isOffline { store = try fixture.resumedStore() } else { fixture.look(store) }
+                #expect(fixture.values(store) == ["k": 1])
+            }
+        }
+    }
+}
