@@ -1,5 +1,6 @@
 """A home directory with an agent of its own, and a client of the agent's protocol."""
 
+import collections
 import os
 import pathlib
 import plistlib
@@ -38,6 +39,8 @@ class Home:
             "XDG_RUNTIME_DIR": str(runtime), "DEFAULTS_SYSTEM_DIRECTORIES": str(self.place / "system"),
             "DEFAULTS_MANAGED_DIRECTORY": str(self.place / "managed")}
         self.agent = None
+        # The writes by other programs, by domain.
+        self.writes = collections.Counter()
 
     # --- Programs
 
@@ -107,11 +110,13 @@ class Home:
 
     def replace(self, domain, data):
         """Writes another file and renames it over the domain's."""
+        self.writes[domain] += 1
         new = self.directory / f".new-{domain}"
         new.write_bytes(data)
         new.rename(self.path(domain))
 
     def write_in_place(self, domain, data):
+        self.writes[domain] += 1
         self.path(domain).write_bytes(data)
 
     def put(self, domain, values):

@@ -181,6 +181,7 @@ def write_a_displaced_file(trial):
         return
     way = trial.chance.choice(["kill while it is open", "kill when it is closed", "kill when it is merged", "no kill"])
     trial.say("a program opens", domain)
+    trial.home.writes[domain] += 1
     with open(path, "r+b") as file:
         loaded = file.read()
         among = trial.chance.sample(KEYS, len(KEYS))

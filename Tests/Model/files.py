@@ -100,7 +100,8 @@ def write_held_values(trial):
         trial.synchronize()
     in_place = trial.chance.random() < 0.4
     pause(trial, 0, 0, 0, 0.2, 1)
-    if not in_place and trial.chance.random() < 0.03:
+    # Whether a file that was removed with its last key has been read isn't known.
+    if not in_place and trial.chance.random() < 0.03 and trial.home.path(domain).exists():
         time.sleep(6)
     changes = trial.changes(domain, [among[4]], removal=0, is_unique=True)
     trial.say("a program writes its held values", "in place" if in_place else "", trial.described(domain, changes))
@@ -146,7 +147,8 @@ def remember(trial, domain, data, source):
     if data is not None:
         description = f"{len(trial.journal)} from {source}"
         trial.say("copy", description, domain)
-        trial.copies.append(Copy(domain, data, dict(trial.expected[domain].values), description))
+        trial.copies.append(Copy(
+            domain, data, dict(trial.expected[domain].values), description, trial.home.writes[domain]))
         del trial.copies[:-12]
 
 
@@ -179,6 +181,7 @@ def restore_a_version(trial):
         key, = trial.keys(1)
         make_edit(trial, domain, {key: trial.value(key, is_unique=True)})
         trial.check()
+    if not is_known or copy.writes != trial.home.writes[domain]:
         trial.home.read(domain)
     in_place = is_known and trial.chance.random() < 0.3
     if in_place:

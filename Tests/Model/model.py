@@ -94,8 +94,10 @@ class Mark:
 class Copy:
     """The bytes of a domain's file, with the values that the domain had then."""
 
-    def __init__(self, domain, data, values, description):
+    def __init__(self, domain, data, values, description, writes):
         self.domain = domain
+        # The number of writes by other programs until then: one that only sets back its own changes restores nothing.
+        self.writes = writes
         self.data = data
         self.values = values
         self.description = description
