@@ -37,6 +37,9 @@ package struct FileMark: Hashable, Sendable {
     /// Whether the file held everything about the domain.
     var isComplete: Bool { pending.isEmpty && lost.isEmpty && !isIntent && !isTroubled }
 
+    /// The number of edits that the file lacks.
+    var missing: Int { pending.count + lost.count }
+
     /// Returns whether a log with records from a revision on has all of them since the mark, and those of edits that
     /// are lost.
     func isCovered(since oldest: Revision) -> Bool {

@@ -96,8 +96,8 @@ struct LoggedVersions {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {
             guard let hash = mark.hash else { continue }
-            // Use the mark with the fewest edits missing from the version.
-            if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
+            // Use the mark with the fewest edits missing from the version, and the last time that it was the newest.
+            if let known = nearest[hash], known.missing < mark.missing { continue }
             nearest[hash] = mark
         }
         return nearest.mapValues { reachesBack(to: $0, since: oldest) ? total(of: $0) : nil }

@@ -304,8 +304,13 @@ struct ResumedDomain {
             state?.merge.pending = edits
         }
         // Keep a state, so that the next agent also knows that the domain has no file. Otherwise, it would take values
-        // that were once set for unsaved edits.
-        if case .missing = reading, state == nil, !records.isEmpty { state = DomainState() }
+        // that were once set for unsaved edits. A displaced file may still have to be merged.
+        if case .missing = reading, state != nil || !records.isEmpty {
+            state = state ?? DomainState()
+            state?.merge = Merge(base: [:], logged)
+            state?.merge.pending = edits
+            state?.earlierVersions = positions
+        }
         return !edits.isEmpty
     }
 

@@ -62,6 +62,28 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A displaced version is merged even if the file was removed with its last key")
+    func removedWithLastKey() throws {
+        try withStoreFixture { fixture in
+            let writer = try {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["k": 1])
+                try first.save(fixture.domain)
+                let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(first, ["k": nil])
+                try first.save(fixture.domain, onObstacle: .override)
+                return writer
+            }()
+            #expect(!RawFile.exists(fixture.path))
+            letTimePass()
+            try RawFile.write(PropertyListValue.dictionary(["k": 1, "x": 2]).write(as: .xml), to: writer)
+            close(writer)
+            let second = try fixture.resumedStore()
+            _ = second.examineDisplaced()
+            #expect(fixture.values(second) == ["x": 2])
+        }
+    }
+
     @Test("A displaced version isn't taken for an older one if its key was edited twice and the log was rewritten")
     func editedTwice() throws {
         try withStoreFixture { fixture in
