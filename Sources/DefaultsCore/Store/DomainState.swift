@@ -21,8 +21,8 @@ struct DomainState {
     var equivalentKeys: ContentHash?
     /// The hash of a file that has been backed up already.
     var backedUp: ContentHash?
-    /// The mark, already in the log file, of a save that is under way.
-    var intent: FileMark?
+    /// The mark, already in the log file, of a save that is under way, and the edits that it saves.
+    var intent: (mark: FileMark, edits: [String: Edit])?
     /// The reason why the last save failed.
     var failure: DefaultsError?
     /// Whether a problem has been reported, but its end has not.

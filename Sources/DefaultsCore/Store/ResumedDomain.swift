@@ -124,6 +124,8 @@ struct ResumedDomain {
                 changes[change.key] = (changes[change.key]?.old ?? .some(change.old), change.new)
             }
         }
+        // The edits that the save doesn't have came later.
+        for (key, value) in announced.replaced { changes[key]?.new = value }
         let values = contents.values
         func count(_ value: (PropertyListValue??, PropertyListValue?) -> PropertyListValue??) -> Int {
             changes.count { key, change in

@@ -25,7 +25,7 @@ extension StoreState {
             domain: domain, hash: hash, revision: plan.revision,
             lost: (domains[domain]?.lostChangeSets ?? []).filter { $0 >= log.oldest }, isIntent: true,
             expected: isInPlace ? nil : plan.expected?.identity.stamp)
-        domains[domain]?.intent = mark
+        domains[domain]?.intent = (mark, plan.edits)
         outbox?.append(.mark(mark))
     }
 

@@ -150,7 +150,16 @@ struct StoreState: LoggedState {
             lost: state.lostChangeSets.filter { $0 >= log.oldest }
                 .union(state.merge.pending.values.compactMap(\.lostWithAgent)),
             isMissing: !pending.isEmpty && state.missingSince != nil, isTroubled: state.isTroubled)
-        return [mark, state.intent].compactMap(\.self)
+        guard case (var intent, let saved)? = state.intent else { return [mark] }
+        // The log may have lost the records of edits made since the save began.
+        intent.revision = log.head
+        intent.pending = pending.filter { key, edit in
+            saved[key].map { $0.sequence != edit.sequence || $0.value != edit.value } ?? true
+        }
+        let keys = intent.pending.keys
+        intent.replaced = Difference(uniqueKeysWithValues: keys.map { ($0, saved[$0].map(\.value) ?? base[$0]) })
+        intent.lost.formUnion(mark.lost.subtracting(saved.values.compactMap(\.lostWithAgent)))
+        return [mark, intent]
     }
 
     /// The number of each session's last edit, except for edits that are lost with the agent.

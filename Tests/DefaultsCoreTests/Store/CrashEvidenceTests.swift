@@ -131,6 +131,34 @@ struct CrashEvidenceTests {
         }
     }
 
+    @Test(
+        "Edits made during an interrupted save stay, even if the log lost their records during it", arguments: [0, 1])
+    func shortLog(foreign: Int) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            first.setLogCapacity(ChangeLog.Capacity(records: 1))
+            fixture.edit(first, ["k": 0, "m": 0, "x": 0])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["k": 1])
+            let (plan, bytes) = try announce(first, fixture)
+            #expect(rename(fixture.path, hiddenPath(fixture, plan, bytes)) == 0)
+            try RawFile.write(#require(bytes), to: fixture.path)
+            fixture.edit(first, ["k": 2])
+            fixture.edit(first, ["m": 2])
+            first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
+            first.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
+            first.maintainJournal(HistoryLimits())
+            letTimePass()
+            var values: DomainValues = ["k": 1, "m": 0, "x": 0]
+            if foreign > 0 {
+                values["x"] = 5
+                try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(values).write(as: .xml))
+            }
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == values.merging(["k": 2, "m": 2]) { $1 })
+        }
+    }
+
     @Test("A version that was moved back into place counts from then on, and not from when it was saved")
     func movedBack() throws {
         for isOffline in [false, true] {

@@ -156,7 +156,7 @@ struct DomainAtRestTests {
             { $0.missingSince = Timestamp(nanoseconds: 1) }, { $0.earlierVersions = [ContentHash(value: 1): 1] },
             { $0.setDamage(FileDamage(error: DefaultsError(.damaged, "damaged"))) },
             { $0.equivalentKeys = ContentHash(value: 1) }, { $0.backedUp = ContentHash(value: 1) },
-            { $0.intent = FileMark(domain: Domain(.global), hash: nil, revision: 0) },
+            { $0.intent = (FileMark(domain: Domain(.global), hash: nil, revision: 0), [:]) },
             { $0.failure = DefaultsError(.notSaved, "not saved") }, { $0.isTroubled = true },
             { $0.lostChangeSets = [1] }, { $0.complete = 1 },
         ] as [@Sendable (inout DomainState) -> Void])
