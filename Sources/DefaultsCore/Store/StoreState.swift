@@ -153,9 +153,7 @@ struct StoreState: LoggedState {
         guard case (var intent, let saved)? = state.intent else { return [mark] }
         // The log may have lost the records of edits made since the save began.
         intent.revision = log.head
-        intent.pending = pending.filter { key, edit in
-            saved[key].map { $0.sequence != edit.sequence || $0.value != edit.value } ?? true
-        }
+        intent.pending = pending.filter { key, edit in saved[key].map { $0.sequence < edit.sequence } ?? true }
         let keys = intent.pending.keys
         intent.replaced = Difference(uniqueKeysWithValues: keys.map { ($0, saved[$0].map(\.value) ?? base[$0]) })
         intent.lost.formUnion(mark.lost.subtracting(saved.values.compactMap(\.lostWithAgent)))

@@ -159,6 +159,23 @@ struct CrashEvidenceTests {
         }
     }
 
+    @Test("An edit that the log holds alone doesn't come back over a saved one that it can't hold")
+    func formerEdit() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 0])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["a": 1])
+            _ = first.exclude(HistoryExclusions(["*/password"]))
+            fixture.edit(first, ["a": 2, "password": "p"])
+            let (plan, bytes) = try announce(first, fixture)
+            #expect(rename(fixture.path, hiddenPath(fixture, plan, bytes)) == 0)
+            try RawFile.write(#require(bytes), to: fixture.path)
+            first.maintainJournal(HistoryLimits())
+            #expect(fixture.values(try fixture.resumedStore()) == ["a": 2, "password": "p"])
+        }
+    }
+
     @Test("A version that was moved back into place counts from then on, and not from when it was saved")
     func movedBack() throws {
         for isOffline in [false, true] {
