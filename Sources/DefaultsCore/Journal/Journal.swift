@@ -175,8 +175,12 @@ package final class Journal: Sendable {
             let log = file.writtenFile
             var entries: [LogEntry] = []
             let value: Value? = state.withLock { state in
-                guard log != nil, let unwritten = state.outbox, !unwritten.isEmpty else { return body(&state) }
-                (entries, state.outbox) = (unwritten, [])
+                guard let log, let unwritten = state.outbox, !unwritten.isEmpty || !state.unrecorded.isEmpty else {
+                    return body(&state)
+                }
+                entries = unwritten
+                if !state.unrecorded.isEmpty { entries.append(.identity(log.identity.adding(state.unrecorded))) }
+                (state.outbox, state.unrecorded) = ([], [:])
                 return nil
             }
             if let value { return (value, lost) }
@@ -251,6 +255,9 @@ protocol LoggedState: Sendable {
     /// The entries that the log's file lacks, in order; `nil` if they aren't collected.
     var outbox: [LogEntry]? { get set }
 
+    /// The number of each session's last edit that changed nothing, so that no record has it, while the log's file
+    /// lacks it.
+    var unrecorded: [UInt64: UInt64] { get set }
     /// The number of each session's last edit, for the next agent.
     var sessions: [UInt64: UInt64] { get }
     /// Whether the log's file holds pending edits of excluded keys, which stay there until they are saved.

@@ -17,8 +17,17 @@ package struct LogIdentity: Hashable, Sendable {
     var file: UInt64 = 0
     /// The end of the fallback's log, whose records this log has.
     var added: Position?
-    /// The number of each session's last edit, which the log may not have anymore.
+    /// The number of each session's last edit, which the log may not have, or not anymore.
+    ///
+    /// A later entry without a file adds to them.
     var sessions: [UInt64: UInt64] = [:]
+
+    /// Returns an entry that adds the numbers of some sessions' edits, and may be copied to another file.
+    func adding(_ sessions: [UInt64: UInt64]) -> LogIdentity {
+        var identity = self
+        (identity.file, identity.sessions) = (0, sessions)
+        return identity
+    }
 
     /// Returns a number that distinguishes a file from its copies, even if a copy has its name and times.
     ///

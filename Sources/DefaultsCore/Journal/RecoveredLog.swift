@@ -185,7 +185,9 @@ package struct RecoveredLog: Sendable {
         case .mark(let mark): return add([mark], of: entry, to: &marks)
         case .marks(let group): return add(Array(group.marks), of: entry, to: &marks)
         case .identity(let identity):
-            self.identity = identity
+            let sessions = self.identity.sessions.merging(identity.sessions, uniquingKeysWith: max)
+            if identity.file != 0 { self.identity = identity }
+            self.identity.sessions = sessions
             return true
         case .end: return true
         case .thinned, nil: return false

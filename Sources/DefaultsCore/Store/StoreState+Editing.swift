@@ -25,7 +25,11 @@ extension StoreState {
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         let isNew = domains[request.domain] == nil
         if !isNew || !changes.isEmpty { domains[request.domain] = consume state }
-        if changes.isEmpty { return (log.head, []) }
+        if changes.isEmpty {
+            // If the edit is sent to the next agent again, it may not undo what others have changed since.
+            if outbox != nil, let edit = request.identity { unrecorded[edit.session] = edit.number }
+            return (log.head, [])
+        }
         let changeSet = ChangeSet(
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
             origin: request.origin)

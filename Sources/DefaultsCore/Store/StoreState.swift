@@ -10,6 +10,7 @@ struct StoreState: LoggedState {
     var log: ChangeLog
     /// The entries that the log file lacks, in order; `nil` if they aren't collected.
     var outbox: [LogEntry]?
+    var unrecorded: [UInt64: UInt64] = [:]
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
     /// The domains of displaced files that a program had open for writing when they were last examined, or that are

@@ -49,6 +49,26 @@ struct RepeatedEditTests {
         }
     }
 
+    @Test("An edit that changed nothing isn't applied after a restart either", arguments: [false, true])
+    func withoutChange(isRewritten: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog(sizeLimit: isRewritten ? 0 : 1 << 20)
+            first.edit(edit(fixture, 1, ["b": 1], session: 8))
+            first.edit(edit(fixture, 1, ["a": nil]))
+            fixture.edit(first, ["a": 2])
+            if isRewritten { first.maintainJournal(HistoryLimits()) }
+            first.edit(edit(fixture, 2, ["b": 1]))
+            fixture.edit(first, ["b": 3])
+            let second = try fixture.resumedStore()
+            second.edit(edit(fixture, 1, ["a": nil]))
+            second.edit(edit(fixture, 2, ["b": 1]))
+            second.edit(edit(fixture, 1, ["b": 1], session: 8))
+            #expect(fixture.values(second) == ["a": 2, "b": 3])
+            let third = try fixture.resumedStore()
+            #expect(third.state.withLock { $0.sessions } == [7: 2, 8: 1])
+        }
+    }
+
     @Test("A repeated edit is applied if the file holds the value of the same process's earlier edit")
     func ownValueInBetween() throws {
         try withStoreFixture { fixture in
