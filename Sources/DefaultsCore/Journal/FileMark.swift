@@ -29,6 +29,8 @@ package struct FileMark: Hashable, Sendable {
     ///
     /// Earlier versions of the agent didn't write this.
     package var expected: FileStamp?
+    /// The version that this one replaced, if nobody had read that one.
+    package var unread: ContentHash?
     /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled = false
     /// Whether another version has replaced this one, so that the mark has only the keys of the edits.
@@ -63,6 +65,19 @@ package struct FileMark: Hashable, Sendable {
         value: nil, time: Timestamp(nanoseconds: 0), writer: .agent, sequence: Edit.unordered)
 }
 
+extension [FileMark] {
+    /// The versions that nobody had read when others replaced them.
+    var unreadVersions: Set<ContentHash> {
+        var (unread, read): (Set<ContentHash>, Set<ContentHash>) = ([], [])
+        let certain = filter { !$0.isIntent && !$0.isReplaced }
+        for (former, mark) in zip(certain, certain.dropFirst()) where former.hash != mark.hash {
+            guard let hash = former.hash else { continue }
+            if mark.unread == hash { unread.insert(hash) } else { read.insert(hash) }
+        }
+        return unread.subtracting(read)
+    }
+}
+
 extension FileMark {
     package var fields: DomainValues {
         var fields = domain.fields
@@ -74,6 +89,7 @@ extension FileMark {
         if let expected {
             (fields["inode"], fields["modified"]) = (.number(expected.inode), .integer(expected.modified.nanoseconds))
         }
+        fields["unread"] = unread.map { .number($0.value) }
         if isTroubled { fields["troubled"] = true }
         if complete > 0 { fields["complete"] = .number(complete) }
         if !lost.isEmpty { fields["lost"] = .array(lost.sorted().map { .number($0) }) }
@@ -103,11 +119,11 @@ extension FileMark {
         }
         self.init(
             domain: try fields.domain(),
-            hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
+            hash: try fields.hash("hash"),
             revision: try fields.unsigned("revision"), pending: pending, replaced: replaced,
             isMissing: try fields.flag("missing"), isIntent: try fields.flag("intent"),
             expected: fields.values["inode"] == nil ? nil : try FileStamp(fields),
-            isTroubled: try fields.flag("troubled"))
+            unread: try fields.hash("unread"), isTroubled: try fields.flag("troubled"))
         lost = Set(try fields.numbers("lost"))
         complete = fields.values["complete"] == nil ? 0 : try fields.unsigned("complete")
         guard fields.values["replacedWithout"] != nil else { return }
@@ -123,6 +139,12 @@ extension FileMark {
         fields["value"] = edit.value
         fields["replaced"] = value.map { .array($0.map { [$0] } ?? []) }
         return fields
+    }
+}
+
+extension Fields {
+    fileprivate func hash(_ name: String) throws(DefaultsError) -> ContentHash? {
+        values[name] == nil ? nil : ContentHash(value: try unsigned(name))
     }
 }
 

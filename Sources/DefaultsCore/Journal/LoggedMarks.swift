@@ -31,8 +31,9 @@ struct LoggedMarks {
     consuming func byDomain() -> [Domain: [FileMark]] {
         var result: [Domain: [FileMark]] = [:]
         for entry in entries.values.sorted(by: { $0.position < $1.position }) {
-            for mark in entry.marks {
+            for var mark in entry.marks {
                 if let last = result[mark.domain]?.last, last.isComplete, mark.isComplete, last.hash == mark.hash {
+                    mark.unread = mark.unread ?? last.unread
                     result[mark.domain]?.removeLast()
                 }
                 result[mark.domain, default: []].append(mark)

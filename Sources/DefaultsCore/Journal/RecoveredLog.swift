@@ -290,7 +290,7 @@ package struct RecoveredLog: Sendable {
     /// - Returns: Whether nothing has changed since that mark.
     func confirms(_ mark: FileMark, last: Revision?) -> Bool {
         guard var former = marks[mark.domain]?.last, last ?? 0 <= former.revision else { return false }
-        former.revision = mark.revision
+        (former.revision, former.unread) = (mark.revision, mark.unread)
         return former == mark
     }
 }

@@ -91,10 +91,15 @@ package struct FileVersions: Sendable {
     }
 
     /// Sets the hashes of earlier versions, given by `total` when each was the newest.
-    mutating func setHashes(_ positions: [ContentHash: Int]) {
+    ///
+    /// - Parameters:
+    ///   - positions: The hashes.
+    ///   - unread: The versions of which it is known that no program had read them before they were replaced.
+    mutating func setHashes(_ positions: [ContentHash: Int], unread: Set<ContentHash> = []) {
         for (hash, position) in positions {
             let index = position - (total - steps.count)
-            if steps.indices.contains(index) { steps[index].hash = hash }
+            guard steps.indices.contains(index) else { continue }
+            (steps[index].hash, steps[index].replacesUnread) = (hash, unread.contains(hash))
         }
     }
 
@@ -155,7 +160,7 @@ package struct FileVersions: Sendable {
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
     ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
     ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
-    ///    on a tie, the newest of these, but not version 0 if that is known to be unread. The answer for version v is
+    ///    on a tie, the newest of these, and rather one that may have been read. The answer for version v is
     ///    D(v), plus each key of D(0) that changed between v and version 0 and was last changed there by a foreign
     ///    writer. Among foreign writers, the last one wins, and a single foreign writer has seen its own changes. So
     ///    only a store's change can be one that the writer hadn't seen.
@@ -171,8 +176,9 @@ package struct FileVersions: Sendable {
     ///   version.
     ///
     /// The values of keys that are excluded from the log are unknown in the versions before a restart. A key with an
-    /// unknown value counts as equal to the file's. So a writer that certainly had loaded an older version isn't taken
-    /// to have changed it. A version with such a key is recognized only by its bytes.
+    /// unknown value counts as equal to the file's, so a writer that had loaded such a version isn't taken to have
+    /// changed the key. But the key counts in the size of the answer. A version with such a key is recognized only by
+    /// its bytes.
     ///
     /// Example: a store wrote version B = `{x:1,y:1}`. An editor loads it. Then a store saves x = 2, so the newest
     /// version is A = `{x:2,y:1}`. Now the editor writes `{x:1,y:5}`. A is version 0 and B is version 1, so D(0) =
@@ -202,6 +208,9 @@ package struct FileVersions: Sendable {
         let mayBeRepeated = mayBeRepeated(evidence)
         var walk = Walk(differing: differing)
         var answer = Inference(changed: differing)
+        // Twice the size of the answer, or more on a tie: an older version that nobody has read comes after those that
+        // somebody may have read, and such a version 0 comes last.
+        var cost = 0
         func inference(_ changed: Set<String>, at index: Int) -> Inference {
             Inference(
                 changed: changed, stale: walk.newest.subtracting(changed),
@@ -224,6 +233,7 @@ package struct FileVersions: Sendable {
             if index == skipped {
                 walk.newest = walk.differing
                 answer = Inference(changed: walk.newest)
+                cost = 2 * (walk.newest.count + (evidence.isUnread == true ? 1 : 0))
                 if !isStale && !mayBeRepeated { return answer }
             }
             // A version that was never read can't be put back, unless the file has its very bytes.
@@ -235,17 +245,19 @@ package struct FileVersions: Sendable {
                 let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)
                 return isRepeated ? inference([], at: index) : ownChanges.answer ?? inference(walk.newest, at: index)
             }
-            // On a tie, version 0 is not the one that was loaded, if nobody has read it.
-            let margin = index == skipped + 1 && evidence.isUnread == true ? 1 : 0
-            // Keys with unknown values are no evidence for an older version unless one was certainly loaded.
-            let unknown = evidence.isUnread == true ? 0 : walk.unknown.count
-            if isStale, walk.differing.count + unknown < answer.changed.count + margin {
-                let changed = walk.keysChangedIfLoaded
-                if changed.count + unknown < answer.changed.count + margin { answer = inference(changed, at: index) }
-            }
+            // Keys with unknown values are no evidence for an older version.
+            let unknown = walk.unknown.count
+            guard isStale, let older, 2 * (walk.differing.count + unknown) < cost else { continue }
+            let changed = walk.keysChangedIfLoaded
+            let isUnread = older.replacesUnread && isSaved(at: index)
+            let new = 2 * (changed.count + unknown) + (isUnread ? 1 : 0)
+            if new < cost { (answer, cost) = (inference(changed, at: index), new) }
         }
         return answer
     }
+
+    /// Returns whether it is known that a store saved an older version.
+    private func isSaved(at index: Int) -> Bool { index < steps.count && !steps[steps.count - index - 1].isForeign }
 
     /// Whether the versions passed by a walk allow that the last foreign writer has set back its own changes.
     private enum OwnChanges {

@@ -13,6 +13,8 @@ struct DomainState {
     /// `merge.versions.total` when each version in an earlier agent's log was the newest; `nil` for one of which the
     /// log doesn't tell that anymore.
     var earlierVersions: [ContentHash: Int?] = [:]
+    /// The version that this agent's last save replaced, if it is still the file and nobody had read that version.
+    var unread: ContentHash?
     /// The revision of a record up to which the file has all changes; 0 if that isn't known.
     var complete: Revision = 0
     /// The revisions of change sets in the log that earlier agents lost before they saved them.
@@ -53,7 +55,7 @@ struct DomainState {
     /// Files aren't read while they are being saved, so an announced save has happened or failed.
     mutating func setFile(_ version: FileVersion?) {
         fileState = version.map { .usable($0) } ?? .none
-        intent = nil
+        (intent, unread) = (nil, nil)
     }
 
     /// Records that the file can't be used.

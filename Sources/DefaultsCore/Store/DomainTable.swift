@@ -120,7 +120,8 @@ struct DomainAtRest {
         guard state.merge.stored.areBytes, state.merge.versions.isNew, state.merge.pending.isEmpty,
             state.merge.keyTimes.isEmpty, case .usable(let file) = state.fileState, state.missingSince == nil,
             state.earlierVersions.isEmpty, state.equivalentKeys == nil, state.backedUp == nil, state.intent == nil,
-            state.failure == nil, !state.isTroubled, state.lostChangeSets.isEmpty, state.complete == 0
+            state.failure == nil, !state.isTroubled, state.lostChangeSets.isEmpty, state.complete == 0,
+            state.unread == nil
         else { return nil }
         self.file = file
         values = state.merge.stored

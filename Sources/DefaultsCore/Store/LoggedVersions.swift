@@ -12,11 +12,13 @@ struct LoggedVersions {
     private(set) var keyTimes: [String: Timestamp] = [:]
     /// The time of the last record.
     private(set) var time = Timestamp(nanoseconds: .min)
-    /// The steps from each version to the next, in the order of the records.
+    /// The steps from each version to the next.
     private var steps: [Step] = []
 
     private struct Step {
         var revision: Revision
+        /// The highest revision of all steps up to this one.
+        var reached: Revision
         var keys: Set<String>
         var isForeign: Bool
         /// The keys whose values the log doesn't hold.
@@ -27,12 +29,12 @@ struct LoggedVersions {
         var total: Int
     }
 
-    /// Reconstructs the versions of a domain's file from its records.
-    init(of records: [LogRecord]) {
+    /// Reconstructs the versions of a domain's file from its records, and from the marks of some versions.
+    init(of records: [LogRecord], marks: [FileMark] = []) {
         let excluded = ExcludedNames(in: records)
-        for record in records {
+        for record in Self.inOrder(records, marks) {
             if case .unknown(_, rest: nil) = record.event {
-                steps.append(Step(revision: record.revision, keys: [], isForeign: true, total: versions.total))
+                add(Step(revision: record.revision, reached: 0, keys: [], isForeign: true, total: versions.total))
                 versions.appendUnseen(writtenAt: record.time)
             }
             guard let changeSet = record.changeSet else { continue }
@@ -52,26 +54,57 @@ struct LoggedVersions {
             append(overruled, of: record, isForeign: false)
             for change in changeSet.changes { values[change.key] = .some(change.new) }
             for key in excluded.names(of: changeSet.excluded) { values[key] = nil }
-            time = record.time
+            time = max(time, record.time)
         }
+    }
+
+    /// Returns the records in the order in which the file got their changes: an edit that a foreign version lacked
+    /// comes after that.
+    private static func inOrder(_ records: [LogRecord], _ marks: [FileMark]) -> [LogRecord] {
+        var lacking: [Revision: FileMark] = [:]
+        for mark in marks where !mark.isIntent && !mark.pending.isEmpty { lacking[mark.revision] = mark }
+        if lacking.isEmpty { return records }
+        var ordered: [LogRecord] = []
+        for record in records {
+            var index = ordered.count
+            if record.changeSet?.source == .file, let mark = lacking[record.revision] {
+                while index > 0, lacks(ordered[index - 1], mark) { index -= 1 }
+            }
+            ordered.insert(record, at: index)
+        }
+        return ordered
+    }
+
+    /// Returns whether a marked version lacks the edit of a record before the mark, as a whole.
+    private static func lacks(_ record: LogRecord, _ mark: FileMark) -> Bool {
+        guard let changeSet = record.changeSet, changeSet.source != .file, changeSet.excluded.isEmpty else {
+            return false
+        }
+        return changeSet.changes.allSatisfy { mark.pending[$0.key] != nil }
     }
 
     private mutating func append(
         _ back: Difference, excluding excluded: [ExcludedKeys] = [], of record: LogRecord, isForeign: Bool
     ) {
         if !back.isEmpty || !excluded.isEmpty {
-            steps.append(
+            add(
                 Step(
-                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign, excluded: excluded,
-                    isPartlyLogged: record.isPartlyLogged, total: versions.total))
+                    revision: record.revision, reached: 0, keys: Set(back.keys), isForeign: isForeign,
+                    excluded: excluded, isPartlyLogged: record.isPartlyLogged, total: versions.total))
         }
         versions.append(
-            back: back, at: record.time, writtenAt: isForeign ? record.time : nil, excluded: excluded)
+            back: back, at: max(time, record.time), writtenAt: isForeign ? record.time : nil, excluded: excluded)
     }
 
-    /// Sets the hashes of the versions.
-    mutating func setHashes(_ positions: [ContentHash: Int?], newest: ContentHash?) {
-        versions.setHashes(positions.compactMapValues(\.self))
+    private mutating func add(_ step: Step) {
+        var step = step
+        step.reached = max(step.revision, steps.last?.reached ?? 0)
+        steps.append(step)
+    }
+
+    /// Sets the hashes of the versions, of which nobody has read some.
+    mutating func setHashes(_ positions: [ContentHash: Int?], newest: ContentHash?, unread: Set<ContentHash>) {
+        versions.setHashes(positions.compactMapValues(\.self), unread: unread)
         versions.newestHash = newest
     }
 
@@ -108,7 +141,7 @@ struct LoggedVersions {
         if !mark.isCovered(since: oldest) { return false }
         if mark.pending.isEmpty { return true }
         var missing = Set(mark.pending.keys)
-        for step in steps.prefix(steps.countOfPrefix({ $0.revision <= mark.revision })) where !step.isForeign {
+        for step in steps where !step.isForeign && step.revision <= mark.revision {
             missing = missing.filter { !step.keys.contains($0) && !step.excluded.contain($0) }
         }
         return missing.isEmpty
@@ -118,8 +151,7 @@ struct LoggedVersions {
     ///
     /// This is the total after all records up to the mark's revision, except for edits that the version lacked.
     private func total(of mark: FileMark) -> Int {
-        // The steps are in the order of their revisions.
-        var count = steps.countOfPrefix { $0.revision <= mark.revision }
+        var count = steps.countOfPrefix { $0.reached <= mark.revision }
         while count > 0, steps[count - 1].revision > mark.complete, lacks(steps[count - 1], mark) { count -= 1 }
         return count < steps.count ? steps[count].total : versions.total
     }

@@ -82,11 +82,11 @@ struct ResumedDomain {
         lostChangeSets = mark.lost.union(
             records.lazy.filter { $0.revision > mark.revision && $0.isPartlyLogged }.map(\.revision))
         let history = records.without(lostChangeSets)
-        logged = LoggedVersions(of: history.filter { $0.revision <= mark.revision })
+        logged = LoggedVersions(of: history.filter { $0.revision <= mark.revision }, marks: marks)
         // A log that doesn't reach back to a mark says nothing about the mark's version.
         replaced = marks.filter { $0.hash != nil && $0.isCovered(since: oldest) }
         positions = logged.totals(of: marks, since: oldest)
-        logged.setHashes(positions, newest: mark.hash)
+        logged.setHashes(positions, newest: mark.hash, unread: marks.unreadVersions)
         if case .rewritten(var contents) = finding {
             contents.removeTimes(ifPutBackAmong: logged.versions)
             finding = .rewritten(contents)
@@ -373,10 +373,14 @@ extension [LogRecord] {
                 }
                 return nil
             }
-            if changeSet.source == .agent { return nil }
             for index in changeSet.changes.indices {
                 guard let old = former.removeValue(forKey: changeSet.changes[index].key) else { continue }
                 changeSet.changes[index].old = old
+            }
+            // A log may have forgotten that the changes that an agent reversed were lost.
+            if changeSet.source == .agent {
+                changeSet.changes.removeAll { $0.old == $0.new }
+                if changeSet.changes.isEmpty { return nil }
             }
             var record = record
             record.changeSet = changeSet

@@ -45,6 +45,7 @@ extension StoreState {
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed, replacesUnread: replacesUnread,
             hashed: version?.hash)
         domains[domain]?.setFile(version)
+        domains[domain]?.unread = replacesUnread ? plan.expected?.hash : nil
         domains[domain]?.format = format
         domains[domain]?.complete = plan.excess == nil ? plan.revision : 0
         if plan.excess == nil { domains[domain]?.failure = nil }

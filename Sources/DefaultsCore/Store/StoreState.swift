@@ -150,7 +150,8 @@ struct StoreState: LoggedState {
             replaced: Difference(uniqueKeysWithValues: pending.keys.map { ($0, base[$0]) }),
             lost: state.lostChangeSets.filter { $0 >= log.oldest }
                 .union(state.merge.pending.values.compactMap(\.lostWithAgent)),
-            isMissing: !pending.isEmpty && state.missingSince != nil, isTroubled: state.isTroubled)
+            isMissing: !pending.isEmpty && state.missingSince != nil, unread: state.unread, isTroubled: state.isTroubled
+        )
         guard case (var intent, let saved)? = state.intent else { return [mark] }
         // The log may have lost the records of edits made since the save began.
         intent.revision = log.head

@@ -27,6 +27,28 @@ struct CrashEvidenceTests {
         }
     }
 
+    @Test("A version that another program wrote before an earlier edit was saved comes before that edit")
+    func orderOfVersions() {
+        let domain = Domain(DomainName(unchecked: "a"))
+        let sources: [Writer] = [.file, .testApp, .file, .testApp]
+        let records = zip(1..., sources).map { revision, source in
+            let change = KeyChange(key: "k\(revision)", old: nil, new: .integer(Int64(revision)))
+            return LogRecord(
+                revision: Revision(revision), time: Timestamp(nanoseconds: Int64(revision)),
+                event: .change(ChangeSet(domain: domain, source: source, changes: [change])))
+        }
+        let hashes = (0...4).map { ContentHash(value: $0) }
+        let edit = Edit(value: 2, time: Timestamp(nanoseconds: 2), writer: .testApp, sequence: 1)
+        let marks = [
+            FileMark(domain: domain, hash: hashes[1], revision: 1),
+            FileMark(domain: domain, hash: hashes[3], revision: 3, pending: ["k2": edit]),
+            FileMark(domain: domain, hash: hashes[2], revision: 3),
+            FileMark(domain: domain, hash: hashes[4], revision: 4),
+        ]
+        let versions = LoggedVersions(of: records, marks: marks)
+        #expect(versions.totals(of: marks, since: 1) == [hashes[1]: 1, hashes[3]: 2, hashes[2]: 3, hashes[4]: 4])
+    }
+
     /// Announces the save of what is pending, as a store does before it makes the save.
     private func announce(_ store: Store, _ fixture: StoreFixture) throws -> (plan: SavePlan, bytes: [UInt8]?) {
         let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })

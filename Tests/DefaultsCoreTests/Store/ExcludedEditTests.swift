@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import TestSupport
 import Testing
@@ -42,6 +43,38 @@ struct ExcludedEditTests {
             fixture.look(second)
             let user: PropertyListValue = hasOther ? "eve" : "ada"
             #expect(fixture.values(second) == ["password": "p1", "user": user, "x": 2])
+        }
+    }
+
+    @Test("A program that read the file after a restart may change an excluded key beside an edit that it hasn't seen")
+    func changedAfterRestart() throws {
+        try withStoreFixture { fixture in
+            let first = try begin(fixture, ["password": "p0", "x": 1])
+            fixture.edit(first, ["password": "p1"])
+            try first.save(fixture.domain)
+            let second = try resume(fixture)
+            let seen = try DomainValues.read(fixture.path)
+            fixture.edit(second, ["x": 2])
+            try second.save(fixture.domain)
+            try replace(fixture, with: seen.merging(["password": "p2"]) { $1 })
+            fixture.look(second)
+            #expect(fixture.values(second) == ["password": "p2", "x": 2])
+        }
+    }
+
+    @Test("A version that nobody has read isn't taken for the one that a program has held across a restart")
+    func heldAcrossRestart() throws {
+        try withStoreFixture { fixture in
+            let first = try begin(fixture, ["password": "p0", "x": 1])
+            let held = try DomainValues.read(fixture.path)
+            for edit in [["password": "p1"], ["x": 2]] as [Difference] {
+                fixture.edit(first, edit)
+                try first.save(fixture.domain)
+            }
+            let second = try resume(fixture)
+            try replace(fixture, with: held.merging(["y": 1]) { $1 })
+            fixture.look(second)
+            #expect(fixture.values(second) == ["password": "p1", "x": 2, "y": 1])
         }
     }
 
@@ -148,6 +181,24 @@ struct ExcludedEditTests {
                 second.edit(edit)
                 #expect(fixture.values(second)["k"] == (isSaved ? 3 : 2))
             }
+        }
+    }
+
+    @Test("A short log that forgets which change sets were lost still has the agent's report of it")
+    func forgottenLoss() throws {
+        try withStoreFixture { fixture in
+            let first = try begin(fixture, ["user": "ada"])
+            fixture.edit(first, ["user": "eve", "password": "p1"])
+            let second = try resume(fixture)
+            #expect(fixture.values(second) == ["user": "ada"])
+            try second.save(fixture.domain)
+            second.state.withLock { $0.domains[fixture.domain]?.lostChangeSets = [] }
+            fixture.edit(second, ["x": 1])
+            try second.save(fixture.domain)
+            try replace(fixture, with: ["user": "ada", "x": 2])
+            let third = try resume(fixture)
+            #expect(fixture.values(third) == ["user": "ada", "x": 2])
+            #expect(third.records.compactMap(\.changeSet).last?.overruled == [])
         }
     }
 

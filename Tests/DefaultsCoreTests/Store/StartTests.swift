@@ -158,7 +158,7 @@ struct DomainAtRestTests {
             { $0.equivalentKeys = ContentHash(value: 1) }, { $0.backedUp = ContentHash(value: 1) },
             { $0.intent = (FileMark(domain: Domain(.global), hash: nil, revision: 0), [:]) },
             { $0.failure = DefaultsError(.notSaved, "not saved") }, { $0.isTroubled = true },
-            { $0.lostChangeSets = [1] }, { $0.complete = 1 },
+            { $0.lostChangeSets = [1] }, { $0.complete = 1 }, { $0.unread = ContentHash(value: 1) },
         ] as [@Sendable (inout DomainState) -> Void])
     func others(change: @Sendable (inout DomainState) -> Void) throws {
         var state = try readState(keepsBytes: true)
@@ -169,7 +169,7 @@ struct DomainAtRestTests {
     @Test("The small form takes every property of a state into account")
     func properties() {
         // If this fails, add the new property to `DomainAtRest`, to the test above, and to this number.
-        #expect(Mirror(reflecting: DomainState()).children.count == 12)
+        #expect(Mirror(reflecting: DomainState()).children.count == 13)
         #expect(Mirror(reflecting: Merge()).children.count == 5)
     }
 }
