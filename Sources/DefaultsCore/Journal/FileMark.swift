@@ -29,7 +29,7 @@ package struct FileMark: Hashable, Sendable {
     ///
     /// Earlier versions of the agent didn't write this.
     package var expected: FileStamp?
-    /// The version that this one replaced, if nobody had read that one.
+    /// The hash of the version before, if this one replaced it unread.
     package var unread: ContentHash?
     /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled = false
@@ -66,7 +66,7 @@ package struct FileMark: Hashable, Sendable {
 }
 
 extension [FileMark] {
-    /// The versions that nobody had read when others replaced them.
+    /// The versions that were always replaced unread.
     var unreadVersions: Set<ContentHash> {
         var (unread, read): (Set<ContentHash>, Set<ContentHash>) = ([], [])
         let certain = filter { !$0.isIntent && !$0.isReplaced }

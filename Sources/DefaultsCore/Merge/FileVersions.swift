@@ -94,7 +94,7 @@ package struct FileVersions: Sendable {
     ///
     /// - Parameters:
     ///   - positions: The hashes.
-    ///   - unread: The versions of which it is known that no program had read them before they were replaced.
+    ///   - unread: The versions that are known to have been replaced unread.
     mutating func setHashes(_ positions: [ContentHash: Int], unread: Set<ContentHash> = []) {
         for (hash, position) in positions {
             let index = position - (total - steps.count)
@@ -160,7 +160,7 @@ package struct FileVersions: Sendable {
     /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
     ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
     ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
-    ///    on a tie, the newest of these, and rather one that may have been read. The answer for version v is
+    ///    on a tie, the newest, but an unread one only if all of them are. The answer for version v is
     ///    D(v), plus each key of D(0) that changed between v and version 0 and was last changed there by a foreign
     ///    writer. Among foreign writers, the last one wins, and a single foreign writer has seen its own changes. So
     ///    only a store's change can be one that the writer hadn't seen.
@@ -208,8 +208,8 @@ package struct FileVersions: Sendable {
         let mayBeRepeated = mayBeRepeated(evidence)
         var walk = Walk(differing: differing)
         var answer = Inference(changed: differing)
-        // Twice the size of the answer, or more on a tie: an older version that nobody has read comes after those that
-        // somebody may have read, and such a version 0 comes last.
+        // Twice the size of the answer, and more for an unread version, which loses a tie: 1 for an older one, and 2
+        // for version 0.
         var cost = 0
         func inference(_ changed: Set<String>, at index: Int) -> Inference {
             Inference(

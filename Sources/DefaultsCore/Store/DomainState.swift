@@ -13,7 +13,7 @@ struct DomainState {
     /// `merge.versions.total` when each version in an earlier agent's log was the newest; `nil` for one of which the
     /// log doesn't tell that anymore.
     var earlierVersions: [ContentHash: Int?] = [:]
-    /// The version that this agent's last save replaced, if it is still the file and nobody had read that version.
+    /// The hash of the version before the file's, if this agent's last save replaced it unread.
     var unread: ContentHash?
     /// The revision of a record up to which the file has all changes; 0 if that isn't known.
     var complete: Revision = 0

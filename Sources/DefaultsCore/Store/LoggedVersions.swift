@@ -18,7 +18,7 @@ struct LoggedVersions {
     private struct Step {
         var revision: Revision
         /// The highest revision of all steps up to this one.
-        var reached: Revision
+        var reached: Revision = 0
         var keys: Set<String>
         var isForeign: Bool
         /// The keys whose values the log doesn't hold.
@@ -30,11 +30,11 @@ struct LoggedVersions {
     }
 
     /// Reconstructs the versions of a domain's file from its records, and from the marks of some versions.
-    init(of records: [LogRecord], marks: [FileMark] = []) {
+    init(of records: [LogRecord], marks: [FileMark]) {
         let excluded = ExcludedNames(in: records)
         for record in Self.inOrder(records, marks) {
             if case .unknown(_, rest: nil) = record.event {
-                add(Step(revision: record.revision, reached: 0, keys: [], isForeign: true, total: versions.total))
+                add(Step(revision: record.revision, keys: [], isForeign: true, total: versions.total))
                 versions.appendUnseen(writtenAt: record.time)
             }
             guard let changeSet = record.changeSet else { continue }
@@ -89,7 +89,7 @@ struct LoggedVersions {
         if !back.isEmpty || !excluded.isEmpty {
             add(
                 Step(
-                    revision: record.revision, reached: 0, keys: Set(back.keys), isForeign: isForeign,
+                    revision: record.revision, keys: Set(back.keys), isForeign: isForeign,
                     excluded: excluded, isPartlyLogged: record.isPartlyLogged, total: versions.total))
         }
         versions.append(
@@ -102,7 +102,7 @@ struct LoggedVersions {
         steps.append(step)
     }
 
-    /// Sets the hashes of the versions, of which nobody has read some.
+    /// Sets the hashes of the versions, and which of them were replaced unread.
     mutating func setHashes(_ positions: [ContentHash: Int?], newest: ContentHash?, unread: Set<ContentHash>) {
         versions.setHashes(positions.compactMapValues(\.self), unread: unread)
         versions.newestHash = newest
