@@ -250,6 +250,8 @@ package struct RecoveredLog: Sendable {
             self.marks[domain] = marks.map { mark in
                 var mark = mark
                 let seen = new.prefix { $0.revision <= mark.revision }
+                let complete = seen.prefix { $0.revision <= mark.complete }.count
+                mark.complete = mark.complete > 0 && unsaved.isEmpty ? start + Revision(complete) : 0
                 mark.revision = start + Revision(seen.count)
                 mark.lost = Set(mark.lost.compactMap { numbers[$0] })
                 if unsaved.isEmpty { return mark }
@@ -290,7 +292,7 @@ package struct RecoveredLog: Sendable {
     /// - Returns: Whether nothing has changed since that mark.
     func confirms(_ mark: FileMark, last: Revision?) -> Bool {
         guard var former = marks[mark.domain]?.last, last ?? 0 <= former.revision else { return false }
-        (former.revision, former.unread) = (mark.revision, mark.unread)
+        (former.revision, former.unread, former.complete) = (mark.revision, mark.unread, mark.complete)
         return former == mark
     }
 }

@@ -215,8 +215,8 @@ struct ResumedDomain {
 
     /// The revision of a record up to which the file has all changes; 0 if that isn't known.
     var complete: Revision {
-        guard case .logged(let mark) = finding, mark.pending.isEmpty, mark.lost.isEmpty else { return 0 }
-        return mark.revision
+        guard case .logged(let mark) = finding else { return 0 }
+        return mark.missing == 0 ? mark.revision : mark.complete
     }
 
     /// Whether the file's contents are known.

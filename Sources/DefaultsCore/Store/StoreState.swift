@@ -145,13 +145,15 @@ struct StoreState: LoggedState {
             pending[key] = isLogged(edit, of: key, in: domain) ? edit : edit.former.first
         }
         let base = pending.isEmpty ? [:] : state.merge.base
-        let mark = FileMark(
+        var mark = FileMark(
             domain: domain, hash: state.hash, revision: log.head, pending: pending,
             replaced: Difference(uniqueKeysWithValues: pending.keys.map { ($0, base[$0]) }),
             lost: state.lostChangeSets.filter { $0 >= log.oldest }
                 .union(state.merge.pending.values.compactMap(\.lostWithAgent)),
             isMissing: !pending.isEmpty && state.missingSince != nil, unread: state.unread, isTroubled: state.isTroubled
         )
+        // Of several edits of a key, the file may have the earlier ones.
+        if mark.missing > 0, state.lostChangeSets.isEmpty { mark.complete = state.complete }
         guard case (var intent, let saved)? = state.intent else { return [mark] }
         // The log may have lost the records of edits made since the save began.
         intent.revision = log.head

@@ -181,6 +181,29 @@ struct CrashEvidenceTests {
         }
     }
 
+    @Test("A program that writes a displaced version, of which a rewritten log has the mark, had its edits")
+    func displacedAfterRewriting() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["k": 0, "x": 0])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["k": 1])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["k": 2])
+            first.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
+            first.maintainJournal(HistoryLimits())
+            let (plan, bytes) = try announce(first, fixture)
+            let path = hiddenPath(fixture, plan, bytes)
+            #expect(rename(fixture.path, path) == 0)
+            try RawFile.write(#require(bytes), to: fixture.path)
+            letTimePass()
+            try RawFile.write(PropertyListValue.dictionary(["k": 1, "x": 5]).write(as: .xml), to: path)
+            let second = try fixture.resumedStore()
+            _ = second.examineDisplaced(olderThan: .zero)
+            #expect(fixture.values(second) == ["k": 2, "x": 5])
+        }
+    }
+
     @Test("An edit that the log holds alone doesn't come back over a saved one that it can't hold")
     func formerEdit() throws {
         try withStoreFixture { fixture in
