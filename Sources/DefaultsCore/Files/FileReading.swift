@@ -72,6 +72,8 @@ package struct FileContents: Sendable {
 
     /// The evidence of how a foreign writer came to write the contents.
     package var evidence: WriterEvidence
+    /// The time of the file's last change, as far as others made it.
+    private var changed: Timestamp
 
     /// Creates contents from the file's values.
     package init(values: DomainValues, format: PropertyListFormat, version: FileVersion) {
@@ -87,6 +89,7 @@ package struct FileContents: Sendable {
         self.hasEquivalentKeys = hasEquivalentKeys
         // A program may set any time of modification, as `rsync -t` does on a machine whose clock is ahead.
         evidence = WriterEvidence(written: min(version.identity.modified, version.identity.changed))
+        changed = version.identity.changed
     }
 
     /// Removes the times of edits if the file is an earlier version that was moved back into place.
@@ -99,15 +102,20 @@ package struct FileContents: Sendable {
         saveMark?.times = nil
     }
 
+    /// Sets the time of a file that a save displaced, which changed all its times but that of its contents.
+    ///
+    /// - Parameter time: A time when the file wasn't in place yet, or still was the version that the save expected.
+    mutating func setTime(displacedAfter time: Timestamp) { changed = min(max(evidence.written, time), changed) }
+
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.
     package var time: Timestamp {
         // Clamp a time from the future: the contents are no newer than the file's last change.
-        saveMark?.times.map { min($0.newest, version.identity.changed) } ?? version.identity.changed
+        saveMark?.times.map { min($0.newest, changed) } ?? changed
     }
 
     /// Returns the time of a key's last change, or else the earliest time by which it had happened.
     package func time(of key: String) -> Timestamp {
-        saveMark?.times.map { min($0[key], version.identity.changed) } ?? version.identity.changed
+        saveMark?.times.map { min($0[key], changed) } ?? changed
     }
 }
 

@@ -12,11 +12,14 @@ package final class DisplacedFile: Sendable {
     package let original: DomainFile
     private let file: FileDescriptor
     let temporaryPath: String
+    /// The time of the last check, before the exchange, that the expected version was in place.
+    private let checked: Timestamp
 
-    init(_ original: DomainFile, file: consuming FileDescriptor, temporaryPath: String) {
+    init(_ original: DomainFile, file: consuming FileDescriptor, temporaryPath: String, after checked: Timestamp) {
         self.original = original
         self.file = file
         self.temporaryPath = temporaryPath
+        self.checked = checked
         // A forked child would otherwise keep holding the lock.
         fork_close_in_child(self.file.number)
         // Use a shared lock, since a program that locks its own files may hold one too.
@@ -38,6 +41,7 @@ package final class DisplacedFile: Sendable {
             var reading = original.parse(bytes, of: version)
             if case .contents(var contents) = reading {
                 if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file) }
+                contents.setTime(displacedAfter: checked)
                 reading = .contents(contents)
             }
             return reading

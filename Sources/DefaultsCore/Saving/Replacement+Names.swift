@@ -77,12 +77,18 @@ extension Replacement {
     ///
     /// A file that has replaced it must be opened first. If that fails, for example for lack of descriptors, the result
     /// is `nil`, and the file stays under its hidden name, as after a crash.
-    func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
-        if old.isNamed(temporaryPath) { return DisplacedFile(original, file: old, temporaryPath: temporaryPath) }
+    ///
+    /// - Parameter checked: The time of the last check that the old file was in place.
+    func displaced(
+        _ old: consuming FileDescriptor, at temporaryPath: String, after checked: Timestamp
+    ) -> DisplacedFile? {
+        if old.isNamed(temporaryPath) {
+            return DisplacedFile(original, file: old, temporaryPath: temporaryPath, after: checked)
+        }
         guard let file = try? FileDescriptor(openingUnseen: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
             return nil
         }
-        return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
+        return DisplacedFile(original, file: file, temporaryPath: temporaryPath, after: checked)
     }
 
     static func isFile(_ path: String) -> Bool {

@@ -52,6 +52,7 @@ struct Replacement {
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
         try new.synchronize()
+        let checked = Timestamp.now()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
             // The file's other hard links must keep referring to it, so it is written in place.
@@ -81,7 +82,8 @@ struct Replacement {
             try copyAttributes(from: old, last, to: new)
             try new.synchronize()
         }
-        return finish(try version(of: new, hashed: newHash, seal), displaced: displaced(old, at: temporaryPath))
+        return finish(
+            try version(of: new, hashed: newHash, seal), displaced: displaced(old, at: temporaryPath, after: checked))
     }
 
     /// Writes the new version to a hidden file.
@@ -167,6 +169,7 @@ struct Replacement {
             return Path.isMissing(target) ? .saved(nil, displaced: nil) : .fileChanged
         }
         guard let old = try openTarget() else { return .fileChanged }
+        let checked = Timestamp.now()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(target, temporaryPath) }
@@ -179,7 +182,7 @@ struct Replacement {
             try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
             return .fileChanged
         }
-        return finish(nil, displaced: displaced(old, at: temporaryPath))
+        return finish(nil, displaced: displaced(old, at: temporaryPath, after: checked))
     }
 
     private func openTarget(

@@ -194,7 +194,10 @@ extension Saver {
         // An empty file has nothing to preserve: the save had just created it, or a program had truncated it.
         if version.hash == temporary.expected || bytes.isEmpty { return true }
         switch leftover.parse(bytes, of: version) {
-        case .contents(let contents):
+        case .contents(var contents):
+            if case .contents(let new) = current, new.version.hash == temporary.new {
+                contents.setTime(displacedAfter: new.evidence.written)
+            }
             // A foreign writer's version: the writer was still writing when the file was displaced.
             if merge(contents, from: temporary, of: original.domain), !contents.hasEquivalentKeys { return true }
         default:

@@ -143,6 +143,29 @@ struct DomainFileReadingTests {
         }
     }
 
+    @Test("A displaced file's change isn't as late as the exchange, which changed the file's times")
+    func displacedTime() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = 1; }", to: path)
+            letTimePass()
+            let between = Timestamp.now()
+            letTimePass()
+            #expect(rename(path, path + "2") == 0)
+            for checked in [Timestamp(nanoseconds: 0), between, .now()] {
+                let open = try FileDescriptor(opening: path + "2", O_RDONLY)
+                let displaced = DisplacedFile(
+                    DomainFile(path: path), file: open, temporaryPath: path + "2", after: checked)
+                guard case .contents(let contents) = displaced.examine(known: nil) else {
+                    throw TestSystemError("The file wasn't read")
+                }
+                let identity = contents.version.identity
+                #expect(contents.time == min(max(identity.modified, checked), identity.changed))
+                #expect(contents.time < identity.changed || checked > identity.changed)
+            }
+        }
+    }
+
     @Test("A file that grows past the limit after it was opened isn't read into memory")
     func grown() throws {
         try withTemporaryDirectory { directory in
@@ -153,7 +176,7 @@ struct DomainFileReadingTests {
             #expect(throws: SystemCall.Failure(number: EFBIG)) {
                 _ = try file(path, bytes: 1_000).readWhole(open, openWriters: .readAnyway)
             }
-            let displaced = DisplacedFile(file(path, bytes: 1_000), file: open, temporaryPath: path)
+            let displaced = DisplacedFile(file(path, bytes: 1_000), file: open, temporaryPath: path, after: .now())
             guard case .unusable(let damage) = displaced.examine(known: nil) else {
                 Issue.record("The file was accepted.")
                 return
