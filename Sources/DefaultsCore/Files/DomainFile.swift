@@ -184,10 +184,8 @@ package struct DomainFile: Sendable {
         var reading = parse(bytes, of: version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
             contents.saveMark = SaveMark(of: version.hash, on: file)
-            contents.evidence.isInPlace = isInPlace
-            contents.evidence.isUnread =
-                known.flatMap { $0.seal == nil && !$0.isCopied ? nil : .some($0.isUnread) }
-                ?? (SaveMark.isSet(on: file) ? Seal.isUnread(file) : nil)
+            if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file) }
+            known?.addEvidence(to: &contents)
             // The first version that is read has no earlier one from which a writer could go on.
             if keepsSeals, known != nil {
                 contents.version.seal = Seal(ofFileAt: path, in: Path.directory(of: path), version.identity)

@@ -136,6 +136,16 @@ package struct FileVersion: Hashable, Sendable {
     /// Whether no program but its writer has read the version; `nil` if that isn't known.
     var isUnread: Bool? { isCopied ? false : seal?.isUnread }
 
+    /// Sets in the evidence for the file's next contents what is known about whether this version has been read.
+    func addEvidence(to contents: inout FileContents) {
+        contents.evidence.isInPlace = identity.isSameFile(as: contents.version.identity)
+        guard seal != nil || isCopied else { return }
+        let isUnread = isUnread
+        // Foundation's UserDefaults reads what it has written into the file, within a tick of the file's times.
+        let mayBeLater = contents.evidence.isInPlace && !isCopied
+        contents.evidence.isUnread = isUnread == false && mayBeLater ? nil : isUnread
+    }
+
     package static func == (first: FileVersion, second: FileVersion) -> Bool {
         first.identity == second.identity && first.hash == second.hash
     }

@@ -64,14 +64,13 @@ package final class Seal: Sendable {
 
     /// Whether no program but its writer has read the version; `nil` if that isn't known.
     ///
-    /// Once another program has written into the file, a read may have been one of that program's version, unless the
-    /// last read came before the last write.
+    /// Once another program has written into the file, a read may have been one of that program's version.
     package var isUnread: Bool? {
         if isSealed, let isUnread = Self.isUnread(file) { return isUnread }
         guard let status = try? file.status() else { return nil }
         let (read, written) = (Timestamp(status.st_atim), Timestamp(status.st_mtim))
         let isRead = isSealed && !Self.isIntact(on: file) || read > identity.changed
-        return isRead && (written == identity.modified || read < written) ? false : nil
+        return isRead && written == identity.modified ? false : nil
     }
 
     /// Returns true if no program has read the version that a store saved to a file, even if the file was written

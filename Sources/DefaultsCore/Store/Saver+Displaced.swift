@@ -132,9 +132,7 @@ extension Saver {
     private func merge(_ reading: FileReading, from displaced: Displaced) -> Bool {
         switch reading {
         case .contents(var contents):
-            if let expected = displaced.expected, expected.seal != nil || expected.isCopied {
-                contents.evidence.isUnread = expected.isUnread
-            }
+            displaced.expected?.addEvidence(to: &contents)
             store.transition { [contents] state in
                 let actions = state.applyDisplaced(
                     contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
