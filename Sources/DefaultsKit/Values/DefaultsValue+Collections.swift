@@ -18,14 +18,14 @@ extension Optional: PropertyListConvertible where Wrapped: PropertyListConvertib
 }
 
 extension Optional: DefaultsValue where Wrapped: DefaultsValue {
-    /// Creates the wrapped value; `.some(nil)` for the string "$null", which stands for `nil` in arrays.
+    /// Creates the wrapped value; `.some(nil)` for the string "$null", unless it is a `Wrapped`.
     ///
     /// Anything else that isn't a `Wrapped` gives `nil`, as with other types, so that a key's default applies.
     public init?(propertyListValue: PropertyListValue) {
-        if propertyListValue == .nullInArray {
-            self = .none
-        } else if let value = Wrapped(propertyListValue: propertyListValue) {
+        if let value = Wrapped(propertyListValue: propertyListValue) {
             self = value
+        } else if propertyListValue == .nullInArray {
+            self = .none
         } else {
             return nil
         }
@@ -46,9 +46,19 @@ extension Array: DefaultsValue where Element: DefaultsValue {
         self.init()
         reserveCapacity(values.count)
         for value in values {
-            guard let element = Element(propertyListValue: value) else { return nil }
+            guard let element = Element.element(value) else { return nil }
             append(element)
         }
+    }
+}
+
+extension DefaultsValue {
+    /// Returns the value of an array's element, where the string "$null" stands for `nil`.
+    fileprivate static func element(_ value: PropertyListValue) -> Self? {
+        if value == .nullInArray, let optional = Self.self as? any OptionalValue.Type {
+            return optional.nothing as? Self
+        }
+        return Self(propertyListValue: value)
     }
 }
 

@@ -72,6 +72,39 @@ struct CodableTests {
         #expect(throws: DecodingError.self) { try PropertyListValue.integer(-5).decode(UInt128.self) }
     }
 
+    struct Widest: Codable, Equatable, DefaultsValue {
+        var signed: Int128 = -5
+        var unsigned: UInt128 = .init(UInt64.max)
+        var list: [Int128] = [1, 2]
+        var missing: Int128?
+    }
+
+    @Test("The widest integers are stored as properties, too")
+    func widest() throws {
+        let tree = try PropertyListValue(encoding: Widest())
+        #expect(tree == ["signed": -5, "unsigned": .unsigned(.max), "list": [1, 2]])
+        #expect(try tree.decode() == Widest())
+        #expect(throws: EncodingError.self) { try PropertyListValue(encoding: Widest(signed: .max)) }
+        #expect(throws: DecodingError.self) { try (["signed": "x"] as PropertyListValue).decode(Widest.self) }
+    }
+
+    struct Named: Codable, Equatable, DefaultsValue { var name: String? }
+
+    @Test("The text \"$null\" stays a text in keys and properties, but not in arrays")
+    func nullText() throws {
+        let defaults = UserDefaults(inMemory: [:])
+        let (name, person) = (DefaultsKey<String?>("name"), DefaultsKey("person", default: Named()))
+        defaults[name] = "$null"
+        defaults[person] = Named(name: "$null")
+        #expect(defaults[name] == "$null" && defaults[person].name == "$null")
+        defaults[name] = nil
+        defaults[person] = Named()
+        #expect(defaults[name] == nil && defaults[person].name == nil)
+        let list = DefaultsKey<[String?]>("list", default: [])
+        defaults[list] = ["a", nil]
+        #expect(defaults[list] == ["a", nil])
+    }
+
     @Test("A nil value is omitted from a keyed container, where Foundation writes a string")
     func nilByKey() throws {
         #expect(try PropertyListValue(encoding: ["a": nil, "b": 1] as [String: Int?]) == ["b": 1])

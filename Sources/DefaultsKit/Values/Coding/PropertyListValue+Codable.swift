@@ -25,7 +25,8 @@ extension PropertyListValue {
     /// Decodes a value from a native tree.
     ///
     /// Whole numbers and reals are converted to each other if only a real's precision is lost. Anything else must have
-    /// the requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested.
+    /// the requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested, except
+    /// that "$null" is a text for a property of the type `String?`.
     ///
     /// - Parameter type: Any `Decodable` type.
     /// - Returns: The value.

@@ -89,6 +89,19 @@ struct KeyedValueDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try decoder(for: key).decode(type)
     }
 
+    // A text may be "$null", and no encoder writes that for a missing text.
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        contains(key) ? try decode(type, forKey: key) : nil
+    }
+
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try decoder(for: key).singleValueContainer().decode(type)
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try decoder(for: key).singleValueContainer().decode(type)
+    }
+
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
@@ -142,6 +155,18 @@ struct UnkeyedValueDecoding: UnkeyedDecodingContainer {
     // This method is also the witness for the requirements of all scalar types.
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let value = try next(type).decode(type)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decode(_ type: Int128.Type) throws -> Int128 {
+        let value = try next(type).singleValueContainer().decode(type)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
+        let value = try next(type).singleValueContainer().decode(type)
         currentIndex += 1
         return value
     }

@@ -148,6 +148,14 @@ struct KeyedValueEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
             value, into: node.entry(key.stringValue, keeps: false), at: codingPath + [key])
     }
 
+    func encode(_ value: Int128, forKey key: Key) throws { try valueEncoder(for: key).encode(value) }
+
+    func encode(_ value: UInt128, forKey key: Key) throws { try valueEncoder(for: key).encode(value) }
+
+    private func valueEncoder(for key: Key) -> SingleValueEncoding {
+        SingleValueEncoding(node: node.entry(key.stringValue, keeps: false), codingPath: codingPath + [key])
+    }
+
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
@@ -180,6 +188,15 @@ struct UnkeyedValueEncoding: UnkeyedEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws {
         let path = codingPath + [IndexKey(count)]
         try PropertyListValueEncoder.encode(value, into: node.append(), at: path)
+    }
+
+    func encode(_ value: Int128) throws { try valueEncoder().encode(value) }
+
+    func encode(_ value: UInt128) throws { try valueEncoder().encode(value) }
+
+    private func valueEncoder() -> SingleValueEncoding {
+        let path = codingPath + [IndexKey(count)]
+        return SingleValueEncoding(node: node.append(), codingPath: path)
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
