@@ -9,12 +9,12 @@ import Darwin
 
 /// The tool of the build plugin: it writes the typed keys of a manifest as Swift source.
 ///
-/// `make-defaults-keys MANIFEST OUTPUT`. It has no dependencies, so that an app that uses the plugin builds nothing
-/// else.
+/// `make-defaults-keys MANIFEST OUTPUT [OTHER ...]`, with the names of the target's other manifests. It has no
+/// dependencies, so that an app that uses the plugin builds nothing else.
 @main
 enum MakeDefaultsKeys {
     static func main() {
-        guard CommandLine.arguments.count == 3 else { fail("usage: make-defaults-keys MANIFEST OUTPUT") }
+        guard CommandLine.arguments.count >= 3 else { fail("usage: make-defaults-keys MANIFEST OUTPUT [OTHER ...]") }
         let (input, output) = (CommandLine.arguments[1], CommandLine.arguments[2])
         do throws(PropertyListError) {
             let value = try PropertyListValue(parsing: read(input))
@@ -23,7 +23,8 @@ enum MakeDefaultsKeys {
             for mistake in mistakes { report("\(input): warning: \(mistake)") }
             guard let manifest else { fail("\(input): error: not a manifest") }
             let name = input.split(separator: "/").last.map { String($0.dropLast(6)) } ?? ""
-            store(SwiftKeys(manifest, of: manifest.domain ?? name).source(), at: output)
+            let keys = SwiftKeys(manifest, of: manifest.domain ?? name, beside: CommandLine.arguments.dropFirst(3))
+            store(keys.source(), at: output)
         } catch {
             fail("\(input): error: \(error)")
         }

@@ -541,4 +541,18 @@ struct ManifestTests {
                 "\"Theme\" must be one of \"light\", \"dark\".",
             ])
     }
+
+    @Test("The keys of domains whose names end alike have types with different names")
+    func distinctTypes() throws {
+        let manifest = try manifest("{ pfm_name = k; pfm_type = string; }")
+        func type(_ domain: String, _ others: [String]) -> Substring? {
+            SwiftKeys(manifest, of: domain, beside: others).source().split(separator: "\n").first {
+                $0.hasPrefix("enum")
+            }
+        }
+        #expect(type("org.a.editor", ["org.a.viewer"]) == "enum EditorPreferences {")
+        #expect(type("org.a.editor", ["org.b.editor"]) == "enum AEditorPreferences {")
+        #expect(type("org.b.editor", ["org.a.editor", "editor"]) == "enum BEditorPreferences {")
+        #expect(type("editor", ["org.a.editor"]) == "enum EditorPreferences {")
+    }
 }

@@ -29,6 +29,17 @@ enum Identifier {
     /// Returns the last part of a domain's name.
     static func lastPart(of domain: String) -> String { domain.split(separator: ".").last.map(String.init) ?? domain }
 
+    /// Returns the last parts of a domain's name: as many as make it another type than those of other domains.
+    static func distinctPart(of domain: String, beside others: some Sequence<String>) -> String {
+        let parts = domain.split(separator: ".")
+        func name(_ parts: [Substring], _ count: Int) -> String { type(parts.suffix(count).joined(separator: ".")) }
+        let others = others.map { $0.split(separator: ".") }
+        let count = (1...max(1, parts.count)).first { count in
+            others.allSatisfy { name($0, count) != name(parts, count) }
+        }
+        return parts.suffix(count ?? parts.count).joined(separator: ".")
+    }
+
     /// The parts of a text that may be in a name; only ASCII, which every language allows.
     private static func words(_ text: String) -> [Substring] {
         text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }

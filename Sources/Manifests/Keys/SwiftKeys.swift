@@ -4,13 +4,23 @@ import PropertyList
 package struct SwiftKeys {
     private let manifest: Manifest
     private let domain: String
+    /// The name of the type that has the keys.
+    private let type: String
 
     /// Creates the keys of a domain.
-    package init(_ manifest: Manifest, of domain: String) { (self.manifest, self.domain) = (manifest, domain) }
+    ///
+    /// - Parameters:
+    ///   - manifest: The domain's manifest.
+    ///   - domain: The domain's name.
+    ///   - others: The names of domains whose keys are in the same module, and have other types.
+    package init(_ manifest: Manifest, of domain: String, beside others: some Sequence<String> = []) {
+        (self.manifest, self.domain) = (manifest, domain)
+        let name = Identifier.distinctPart(of: domain, beside: others)
+        type = Identifier.type(name) + "Preferences"
+    }
 
     /// Returns the source.
     package func source() -> String {
-        let type = Identifier.type(Identifier.lastPart(of: domain)) + "Preferences"
         var names = Identifier.Uniqueness([
             "domain", "OutOfRange", "Any", "Bool", "CaseIterable", "CustomStringConvertible", "Data", "Date",
             "DefaultsKey",
