@@ -114,6 +114,12 @@ void *fork_transaction(void) { return transaction; }
 
 void fork_set_transaction(void *new) { transaction = new; }
 
+static _Thread_local bool is_reporting;
+
+bool fork_is_reporting(void) { return is_reporting; }
+
+void fork_set_reporting(bool new) { is_reporting = new; }
+
 // MARK: Resources released in children
 
 /// Protects both lists. It is acquired only inside the lock gate, so it is free during a fork.

@@ -77,6 +77,10 @@ extension DefaultsKit.UserDefaults {
     /// values. The user information contains `changedDomainKey` and `changedKeysKey`, or neither if changes were
     /// missed.
     ///
+    /// An observer with a queue runs there, and the call that posts waits for it. So with `queue: .main`, a call on
+    /// another thread never returns in a program that doesn't run its main queue, such as a server, a tool or a GTK
+    /// app.
+    ///
     /// The first use waits until the domains of `standard` are loaded, as a first read does, so set
     /// `applicationIdentifier` first. If no agent is running, changes by other processes arrive within a second.
     ///
@@ -86,7 +90,7 @@ extension DefaultsKit.UserDefaults {
     /// import Foundation
     ///
     /// NotificationCenter.default.addObserver(
-    ///     forName: UserDefaults.didChangeNotification, object: nil, queue: .main
+    ///     forName: UserDefaults.didChangeNotification, object: nil, queue: nil
     /// ) { notification in
     ///     print(notification.userInfo?[UserDefaults.changedKeysKey] ?? "anything")
     /// }

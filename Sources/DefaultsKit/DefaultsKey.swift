@@ -1,5 +1,9 @@
 import PropertyList
 
+#if !OVER_FOUNDATION
+import DefaultsClient
+#endif
+
 /// A key of the preferences: its name, the type of its values, and its default, declared in one place.
 ///
 /// ```swift
@@ -40,7 +44,13 @@ public struct DefaultsKey<Value: DefaultsValue>: Sendable {
     }
 
     /// The value to return if the key has no value, or a value that isn't a `Value`.
-    public var defaultValue: Value { makeDefault() }
+    public var defaultValue: Value {
+        #if OVER_FOUNDATION
+        makeDefault()
+        #else
+        OpenTransaction.outside(makeDefault)
+        #endif
+    }
 }
 
 /// A key with its type erased, for arrays and sets of keys whose values have different types.

@@ -28,8 +28,10 @@ public struct DefaultsTransaction: ~Copyable {
     }
 
     /// Returns a key's value: the value set in this transaction, or else the one that the search finds.
+    ///
+    /// For a key that the transaction has removed, that is the value in the other domains.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
-        if let value = open.values[key] { return value }
+        if let value = open.values[key] { return value ?? defaults.valueBeneath(key) }
         // Record the value before the search, so that a change in between makes the edit fail instead of going
         // unnoticed.
         open.read(key)

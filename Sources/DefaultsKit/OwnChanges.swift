@@ -1,4 +1,5 @@
 #if !OVER_FOUNDATION
+import DefaultsClient
 import Linux
 import Synchronization
 
@@ -19,7 +20,8 @@ package enum OwnChanges {
 
     static func publish(_ edit: @autoclosure () -> OwnChange) {
         guard hasHandler.load(ordering: .relaxed) else { return }
-        handler.withLock { $0 }?(edit())
+        guard let handler = handler.withLock({ $0 }) else { return }
+        OpenTransaction.outside { handler(edit()) }
     }
 }
 

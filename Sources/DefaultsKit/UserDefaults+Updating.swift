@@ -90,9 +90,9 @@ extension UserDefaults {
     /// domain no longer has the values that were read, the body runs again.
     ///
     /// If the agent ends before it answers, and no other agent knows from its log whether the edit was made, the body
-    /// runs again: a count may be incremented twice. If the edit is refused, or other programs keep changing the keys
-    /// for a minute, the problem is reported to the handler of `setProblemHandler(_:)`, and the values are set without
-    /// the check.
+    /// runs again: a count may be incremented twice. If the edit is refused, the problem is reported to the handler of
+    /// `setProblemHandler(_:)`, and nothing is set. If other programs keep changing the keys for a minute, that is
+    /// reported, too, and the values are set without the check.
     ///
     /// A transaction or an update on the same domain in the body becomes part of this one: what it sets is set with the
     /// rest, or not at all. Other changes that the body makes are made immediately, and again if the body runs again.
@@ -129,9 +129,10 @@ extension UserDefaults {
                 } catch {
                     // The edit may have been made, so setting the values unchecked could undo what others have changed
                     // since.
-                    let isLost = error.code == .agentUnavailable
-                    if isLost || Self.isWorthRepeating(error), backoff.wait() { continue }
-                    ProblemHandler.report(DefaultsProblem(.edit, because: error))
+                    let isUndecided = error.code == .agentUnavailable || Self.isWorthRepeating(error)
+                    if isUndecided, backoff.wait() { continue }
+                    ProblemHandler.report(DefaultsProblem(refusal: error))
+                    if !isUndecided { return outcome }
                 }
             }
             edit(open.values)

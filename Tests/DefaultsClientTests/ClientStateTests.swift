@@ -85,6 +85,51 @@ struct ClientStateTests {
         #expect(state.values(of: domain) == ["l": 1, "m": 2])
     }
 
+    @Test("The reason of a refusal reaches each barrier that waits for the edit, or else the next one, once")
+    func refusalsOfBarriers() throws {
+        let domain = Domain(try DomainName("a.b"))
+        var state = ClientState(system: .none, volatile: [:])
+        func refuse(_ number: UInt64, _ reason: String) {
+            _ = state.refuse(number, after: DefaultsError(.readOnly, reason))
+        }
+        func reasons(_ barrier: Barrier) -> [String] {
+            barrier.finish()
+            return barrier.wait()?.map(\.description) ?? []
+        }
+        _ = state.edit(domain, with: ["k": 1], at: Self.time)
+        let (first, second) = (state.beginBarrier(), state.beginBarrier())
+        _ = state.edit(domain, with: ["k": 2], at: Self.time)
+        let third = state.beginBarrier()
+        _ = state.dequeueRequests()
+        refuse(1, "one")
+        refuse(2, "two")
+        #expect(reasons(first) == ["one"] && reasons(second) == ["one"] && reasons(third) == ["one", "two"])
+        _ = state.edit(domain, with: ["k": 3], at: Self.time)
+        _ = state.dequeueRequests()
+        refuse(3, "three")
+        #expect(reasons(state.beginBarrier()) == ["three"] && reasons(state.beginBarrier()) == [])
+    }
+
+    @Test("A barrier waits for the parts of an edit that was refused and sent again")
+    func barriersOfParts() throws {
+        let domain = Domain(try DomainName("a.b"))
+        var state = ClientState(system: .none, volatile: [:])
+        _ = state.edit(domain, with: ["k": 1, "l": 1], at: Self.time)
+        let barrier = state.beginBarrier()
+        _ = state.dequeueRequests()
+        #expect(!state.unsaved.hasSentAgain(upTo: barrier.last))
+        #expect(state.refuse(1, after: DefaultsError(.invalidValue, "")).isSentAgain)
+        #expect(state.unsaved.hasSentAgain(upTo: barrier.last) && !state.unsaved.hasSentAgain(upTo: 0))
+        let parts = state.dequeueRequests().edits.compactMap { $0.identity?.number }
+        #expect(!state.refuse(parts[0], after: DefaultsError(.invalidValue, "A number.")).isSentAgain)
+        #expect(state.unsaved.hasSentAgain(upTo: barrier.last))
+        _ = state.accept(parts[1])
+        state.markSaved(domain, upTo: parts[1])
+        #expect(!state.unsaved.hasSentAgain(upTo: barrier.last))
+        barrier.finish()
+        #expect(barrier.wait()?.map(\.description) == ["A number."])
+    }
+
     @Test("An edit stays in effect if its stream restarts before its record arrives", arguments: [true, false])
     func acceptedMeanwhile(isUnknown: Bool) throws {
         let name = try DomainName("a.b")

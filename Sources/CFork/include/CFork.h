@@ -42,6 +42,12 @@ void *_Nullable fork_transaction(void);
 /// Sets the thread's innermost open transaction.
 void fork_set_transaction(void *_Nullable transaction);
 
+/// Returns whether the thread is calling the program's handler of problems.
+bool fork_is_reporting(void);
+
+/// Sets whether the thread is calling the program's handler of problems.
+void fork_set_reporting(bool is_reporting);
+
 /// Makes children close a descriptor as soon as they are forked; -1 is ignored.
 void fork_close_in_child(int fd);
 

@@ -32,7 +32,7 @@ extension Client {
             reportUnavailability()
             return .finished(unavailability.map { [$0] } ?? [])
         }
-        let barrier = Barrier(.durable)
+        let barrier = state.withLock { $0.beginBarrier() }
         let mustWake = line.send(barrier) {
             state.withLock { state in state.dequeueEdits().map { ($0, state.domainsInUse) } }
         }

@@ -290,6 +290,7 @@ package final class Client: Sendable {
     package func commit(
         _ domain: Domain, with values: Difference, expecting expected: Difference
     ) throws(DefaultsError) {
+        if let refusal = OpenTransaction.refusals(of: values.keys, in: domain, of: self).values.first { throw refusal }
         for (key, value) in values { try EditRequest.check(key, with: value, for: domain) }
         let commit = Commit(domain: domain, values: values, expected: expected)
         if isInMemory {

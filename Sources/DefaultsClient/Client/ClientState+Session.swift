@@ -177,10 +177,14 @@ extension ClientState {
     /// - Returns: Whether the edit is sent again; and the effects.
     mutating func refuse(_ number: UInt64, after error: DefaultsError) -> (isSentAgain: Bool, effects: ClientEffects) {
         var effects = ClientEffects()
-        guard let edit = unsaved.accept(number) else { return (false, effects) }
+        guard let edit = unsaved.accept(number) else {
+            record(refusalOf: number, because: error)
+            return (false, effects)
+        }
         if error.code == .invalidValue, edit.values.count > 1 { return (true, sendAgain(number, as: edit.divided)) }
         _ = unmask(edit, isFollowed: true, into: &effects)
         unsaved.drop(number)
+        record(refusalOf: edit.first == 0 ? number : edit.first, because: error)
         return (false, effects)
     }
 
@@ -199,6 +203,7 @@ extension ClientState {
         var effects = ClientEffects()
         unsaved.drop(number)
         for var edit in edits {
+            if edit.first == 0 { edit.first = number }
             edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
             if edit.values.isEmpty { continue }
             let again = unsaved.add(edit)

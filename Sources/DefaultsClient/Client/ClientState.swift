@@ -41,6 +41,10 @@ struct ClientState {
     var unsaved = UnsavedEdits()
     /// The domains with conditional edits that couldn't be saved yet.
     var unsavedCommits: Set<Domain> = []
+    /// The barriers that may be waiting for edits to be durable.
+    private var barriers: [Barrier] = []
+    /// The reasons why edits were refused that no barrier waited for, for the next barrier.
+    private var refusals: [DefaultsError] = []
     /// The edits for which the process waits, or has waited, while it is ending: those up to a number, and the
     /// conditional edits of some domains.
     private var handedOver: (upTo: UInt64, commits: Set<Domain>)?
@@ -71,6 +75,7 @@ struct ClientState {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
         unsavedCommits = []
+        (barriers, refusals) = ([], [])
         handedOver = nil
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
@@ -293,6 +298,29 @@ struct ClientState {
         guard let record = ownLog?.append(.change(changeSet), at: time), let epoch = ownLog?.epoch else { return }
         publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), into: &effects)
     }
+
+    /// Returns a barrier that waits until the edits so far are durable.
+    mutating func beginBarrier() -> Barrier {
+        let barrier = Barrier(.durable, upTo: unsaved.seal(), after: refusals)
+        refusals = []
+        barriers.removeAll { $0.hasFinished }
+        barriers.append(barrier)
+        return barrier
+    }
+
+    /// Records why the session refused an edit, for every barrier that waits for it, or else for the next one.
+    ///
+    /// - Parameters:
+    ///   - first: The edit's first number.
+    ///   - error: The reason.
+    mutating func record(refusalOf first: UInt64, because error: DefaultsError) {
+        // Only this thread finishes barriers.
+        let waiting = barriers.filter { !$0.hasFinished && $0.last >= first }
+        for barrier in waiting { barrier.fail(error) }
+        if waiting.isEmpty, refusals.count < Self.maximumRefusals { refusals.append(error) }
+    }
+
+    private static let maximumRefusals = 16
 
     /// Whether edits may be lost when the process ends for which it hasn't waited.
     var mustHandOver: Bool {

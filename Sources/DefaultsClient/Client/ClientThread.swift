@@ -300,7 +300,14 @@ final class ClientThread {
         case .unsaved(let domain): client.state.withLock { $0.markUnsaved(domain) }
         case .saved(let domain, let number): client.state.withLock { $0.markSaved(domain, upTo: number) }
         case .synchronized(let number, let failures):
-            barriers.finish(number, with: failures)
+            let last = barriers.last(of: number)
+            if failures.isEmpty, client.state.withLock({ $0.unsaved.hasSentAgain(upTo: last) }) {
+                // Only now is it known which parts of a refused edit are made.
+                barriers.askAgain(number)
+                client.requests.wake()
+            } else {
+                barriers.finish(number, with: failures)
+            }
         case .trouble(let error): client.report(error, of: .saving)
         }
     }

@@ -18,6 +18,8 @@ package final class OpenTransaction {
     package private(set) var expected = Difference()
     /// The keys whose updates are running.
     private var updating: Set<String> = []
+    /// Whether the library is calling code that isn't the body's, such as an observer.
+    private var isPaused = false
 
     package init(_ domain: Domain, of client: Client) {
         self.domain = domain
@@ -33,13 +35,28 @@ package final class OpenTransaction {
         fork_set_transaction(transaction.map { Unmanaged.passUnretained($0).toOpaque() })
     }
 
-    /// Returns this thread's open transaction for a domain.
+    /// Returns this thread's open transaction for a domain, which further ones become part of.
     package static func ofThread(for domain: Domain, of client: Client) -> OpenTransaction? {
+        ofThread(for: domain, of: client, endsAtPause: true)
+    }
+
+    private static func ofThread(for domain: Domain, of client: Client, endsAtPause: Bool) -> OpenTransaction? {
         var open = innermost
         while let transaction = open, transaction.domain != domain || transaction.client !== client {
+            if endsAtPause, transaction.isPaused { return nil }
             open = transaction.outer
         }
-        return open
+        return endsAtPause && open?.isPaused == true ? nil : open
+    }
+
+    /// Calls code that doesn't belong to the body of this thread's transaction, such as an observer.
+    ///
+    /// What it edits doesn't become part of the transaction. It can't change keys that the transaction uses.
+    package static func outside<Result>(_ body: () -> Result) -> Result {
+        guard let open = innermost, !open.isPaused else { return body() }
+        open.isPaused = true
+        defer { open.isPaused = false }
+        return body()
     }
 
     /// Runs the body of the transaction.
@@ -96,7 +113,7 @@ package final class OpenTransaction {
     static func refusals(
         of keys: some Sequence<String>, in domain: Domain, of client: Client
     ) -> [String: DefaultsError] {
-        guard let open = ofThread(for: domain, of: client) else { return [:] }
+        guard let open = ofThread(for: domain, of: client, endsAtPause: false) else { return [:] }
         var refusals: [String: DefaultsError] = [:]
         for key in keys where open.expected[key] != nil || open.values[key] != nil {
             refusals[key] = open.refusal(of: key)

@@ -1,3 +1,4 @@
+import CFork
 import CLinux
 package import DefaultsCore
 import Glibc
@@ -85,9 +86,13 @@ package enum ProblemHandler {
     private static func nextElsewhere() -> Problem? { elsewhere.withLock { $0.next() } }
 
     /// Reports a problem on the caller's thread.
+    ///
+    /// A problem of the handler's own goes to standard error; otherwise, a handler that causes one would never return.
     package static func report(_ problem: Problem) {
-        if let handler = handler.withLock({ $0 }) { return handler(problem) }
-        write(problem)
+        guard let handler = handler.withLock({ $0 }), !fork_is_reporting() else { return write(problem) }
+        fork_set_reporting(true)
+        defer { fork_set_reporting(false) }
+        OpenTransaction.outside { handler(problem) }
     }
 
     private static func write(_ problem: Problem) {

@@ -5,6 +5,8 @@ import PropertyList
 struct UnsavedEdit: Sendable {
     /// The edit's position in the order of the process's edits, starting at 1; assigned by `UnsavedEdits`.
     var number: UInt64 = 0
+    /// The edit's first number, under which it was sent before the session refused that; 0 if that is `number`.
+    var first: UInt64 = 0
     var domain: Domain
     /// The keys that the edit set or removed.
     var values: Difference
@@ -66,6 +68,7 @@ struct UnsavedEdit: Sendable {
             replacing[key] = later.replacing[key]
         }
         time = later.time
+        if later.first != 0 { first = min(first == 0 ? later.first : first, later.first) }
         return true
     }
 

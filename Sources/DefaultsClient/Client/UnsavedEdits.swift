@@ -69,6 +69,11 @@ struct UnsavedEdits: Sendable {
         return last
     }
 
+    /// Returns whether an edit up to a number was sent again under a later number, and isn't known to be saved.
+    func hasSentAgain(upTo number: UInt64) -> Bool {
+        edits[index(after: number)...].contains { !$0.isVoid && $0.first != 0 && $0.first <= number }
+    }
+
     /// Dequeues the requests for the edits that the session hasn't been sent yet.
     mutating func dequeueUnsent(session: UInt64) -> [EditRequest] {
         defer {

@@ -48,7 +48,7 @@ package final class SearchList: Sendable {
     ///
     /// All other keys share one stand-in, so that memory use stays bounded if a program reads ever more keys. Observers
     /// of one such key are notified of changes to any of them.
-    private static let maximumTracked = 1_024
+    package static let maximumTracked = 1_024
 
     package init(_ observed: ObservedLists = ObservedLists()) {
         self.observed = observed

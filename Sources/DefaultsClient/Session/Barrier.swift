@@ -79,19 +79,42 @@ final class Barrier: Sendable {
     }
 
     let purpose: Purpose
+    /// The number of the last edit that the barrier waits for.
+    let last: UInt64
     private let latch = Latch()
-    /// The reasons why edits aren't safe, set before the latch opens.
-    private let failures = ForkSafeMutex<[DefaultsError]>([])
+    private let state: ForkSafeMutex<State>
 
-    init(_ purpose: Purpose) {
-        self.purpose = purpose
+    private struct State {
+        /// The reasons why edits aren't safe, complete when the latch opens.
+        var failures: [DefaultsError]
+        var hasFinished = false
     }
+
+    /// Creates a barrier.
+    ///
+    /// - Parameters:
+    ///   - purpose: The condition that it waits for.
+    ///   - last: The number of the last edit that it waits for.
+    ///   - refusals: The reasons why earlier edits were refused.
+    init(_ purpose: Purpose, upTo last: UInt64 = 0, after refusals: [DefaultsError] = []) {
+        self.purpose = purpose
+        self.last = last
+        state = ForkSafeMutex(State(failures: refusals))
+    }
+
+    var hasFinished: Bool { state.withLock { $0.hasFinished } }
+
+    /// Adds the reason why an edit that the barrier waits for was refused.
+    func fail(_ error: DefaultsError) { state.withLock { $0.failures.append(error) } }
 
     /// Ends the wait.
     ///
     /// - Parameter failures: The reasons why edits aren't safe.
     func finish(_ failures: [DefaultsError] = []) {
-        self.failures.withLock { $0 = failures }
+        state.withLock { state in
+            state.failures += failures
+            state.hasFinished = true
+        }
         latch.open()
     }
 
@@ -103,14 +126,14 @@ final class Barrier: Sendable {
     /// - Parameter milliseconds: The timeout; `nil` for none.
     /// - Returns: The reasons why edits aren't safe; `nil` after the timeout.
     func wait(milliseconds: Int? = nil) -> [DefaultsError]? {
-        latch.wait(milliseconds: milliseconds) ? failures.withLock { $0 } : nil
+        latch.wait(milliseconds: milliseconds) ? state.withLock { $0.failures } : nil
     }
 
     /// Suspends the calling task until the barrier finishes.
     ///
     /// - Returns: The reasons why edits aren't safe; `nil` if the task was canceled.
     func finished() async -> [DefaultsError]? {
-        await latch.opened() ? failures.withLock { $0 } : nil
+        await latch.opened() ? state.withLock { $0.failures } : nil
     }
 }
 
@@ -160,6 +183,12 @@ final class PendingBarriers: Sendable {
             return state.unasked
         }
     }
+
+    /// Returns the last edit that the barriers with a number wait for; 0 if none do.
+    func last(of number: UInt64) -> UInt64 { state.withLock { $0.durable[number]?.map(\.last).max() ?? 0 } }
+
+    /// Marks a number to be requested again.
+    func askAgain(_ number: UInt64) { state.withLock { $0.unasked.append(number) } }
 
     /// Marks all numbers to be requested again, from a new session.
     func beginSession() { state.withLock { $0.unasked = $0.durable.keys.sorted() } }

@@ -46,6 +46,12 @@ extension UserDefaults {
         }
     }
 
+    /// Returns the value that the search finds once a key is removed from the application's or the suite's domain.
+    package func valueBeneath(_ key: String) -> PropertyListValue? {
+        client.search(list)
+        return client.holders(of: key, in: list).first { $0.layer != .persistent(domain) }?.value
+    }
+
     /// Returns every domain of the search list that has a typed key, with its value there, the winning one first.
     public func layers<Value>(holding key: DefaultsKey<Value>) -> [ExplainedLayer] { layers(holding: key.name) }
 }

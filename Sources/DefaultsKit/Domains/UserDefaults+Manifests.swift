@@ -1,4 +1,5 @@
 #if !OVER_FOUNDATION
+import DefaultsClient
 import DefaultsCore
 import Manifests
 import PropertyList
@@ -20,7 +21,7 @@ extension UserDefaults {
     @discardableResult
     public func register(manifestOf domain: String) -> Bool {
         let name: DomainName
-        do throws(DefaultsError) { name = try DomainName(domain) } catch {
+        do throws(DefaultsError) { name = try DomainName(ofFile: domain) } catch {
             Self.report(DefaultsProblem(.name, describedBy: error.description))
             return false
         }

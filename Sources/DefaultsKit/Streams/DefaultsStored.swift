@@ -45,6 +45,19 @@ public struct DefaultsStored<Value: DefaultsValue>: Sendable {
         self.init(DefaultsKey(name, default: wrappedValue()), store: store)
     }
 
+    /// Creates a property for a key that reads as `nil` when it isn't set, given its name.
+    ///
+    /// ```swift
+    /// @DefaultsStored("name") var name: String?
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The key's name.
+    ///   - store: The preferences that have the key.
+    public init<Wrapped>(_ name: String, store: UserDefaults = .standard) where Value == Wrapped? {
+        self.init(DefaultsKey(name), store: store)
+    }
+
     /// The key's value.
     public var wrappedValue: Value {
         get { store[key] }

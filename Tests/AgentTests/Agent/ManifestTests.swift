@@ -1,5 +1,6 @@
 import DefaultsClient
 import DefaultsCore
+import DefaultsKit
 import Foundation
 import Glibc
 import Linux
@@ -240,6 +241,43 @@ struct ManifestTests {
                 #expect(outcome.status == 65)
                 #expect(
                     outcome.errors.contains("\"Size\" must be at most 72. Nothing was changed"), "\(outcome.errors)")
+            }
+        }
+    }
+
+    @Test("A program learns from its next save that a value was refused", .enabled(if: geteuid() == 0))
+    func refusedInTheLibrary() throws {
+        try withTrustedData { data in
+            try AgentProcess.withPlace { place in
+                try place.describe(
+                    "a.b", with: Self.size + "," + Self.theme, "pfm_enforced = <*BY>;",
+                    in: "\(data)/defaultsd/manifests")
+                let agent = try AgentProcess(place, launcher: ["/usr/bin/env", "XDG_DATA_DIRS=\(data)"])
+                defer { agent.kill() }
+                let client = Client(.success(try Location(environment: Environment(place.environment))))
+                defer { client.close() }
+                let opened = DefaultsKit.UserDefaults(suiteName: "a.b", in: client)
+                let defaults = try #require(opened)
+                let size = DefaultsKey("Size", default: 0)
+                for round in 1...20 {
+                    defaults[size] = 10
+                    try defaults.save()
+                    defaults[size] = 1_000
+                    let error = #expect(throws: DefaultsProblem.self) { try defaults.save() }
+                    #expect(error?.description.hasPrefix("\"Size\" must be at most 72.") == true)
+                    #expect(defaults[size] == 10)
+                    try defaults.save()
+                    let theme = round.isMultiple(of: 2) ? "dark" : "light"
+                    defaults.withTransaction { values in
+                        values[size] = 4_000
+                        values.set(.string(theme), forKey: "Theme")
+                    }
+                    #expect(!defaults.synchronize())
+                    #expect(defaults[size] == 10 && defaults.string(forKey: "Theme") == theme)
+                    defaults.withTransaction { values in values[size] += 1_000 }
+                    #expect(defaults[size] == 10)
+                    try defaults.save()
+                }
             }
         }
     }

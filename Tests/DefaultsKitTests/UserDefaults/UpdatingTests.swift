@@ -378,6 +378,66 @@ struct UpdatingTests {
         #expect(defaults[.count] == 1 && defaults[.total] == 1)
     }
 
+    @Test("What an observer, a handler or a default edits in a transaction's body isn't part of the transaction")
+    func observersInTheBody() async {
+        await #expect(processExitsWith: .success) {
+            let defaults = UserDefaults(inMemory: ["note": [1]])
+            let refused = ForkSafeMutex(0)
+            @Sendable func count(_ key: DefaultsKey<Int>) {
+                do { try defaults.update(key) { $0 += 1 } } catch { refused.withLock { $0 += 1 } }
+            }
+            OwnChanges.observe { edit in
+                if edit.keys == ["log"] { count(.count) }
+                if edit.keys == ["log"] { count(.total) }
+            }
+            UserDefaults.setProblemHandler { _ in count(DefaultsKey("handled", default: 0)) }
+            let computed = DefaultsKey("computed", default: { count(DefaultsKey("read", default: 0)); return 1 }())
+            #expect(throws: Stop.self) {
+                try defaults.withTransaction { values throws(Stop) in
+                    values[.total] = 5
+                    defaults.set("a text", forKey: "log")
+                    _ = values[DefaultsKey("note", default: "")]
+                    _ = values[computed]
+                    throw Stop()
+                }
+            }
+            #expect(defaults[.count] == 1 && defaults.integer(forKey: "handled") == 1)
+            #expect(defaults.integer(forKey: "read") == 1)
+            // The transaction had set this key.
+            #expect(defaults.object(forKey: "total") == nil && refused.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("A handler's own problem goes to standard error instead of to the handler")
+    func handlersProblem() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let calls = ForkSafeMutex(0)
+            let defaults = UserDefaults(inMemory: [:])
+            UserDefaults.setProblemHandler { _ in
+                calls.withLock { $0 += 1 }
+                defaults.set(Double.nan, forKey: "x\0y")
+                defaults.set(Stop(), forKey: "own")
+            }
+            defaults.set(Stop(), forKey: "first")
+            defaults.set(Stop(), forKey: "second")
+            #expect(calls.withLock { $0 } == 2)
+        }
+        let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(errors.contains("\"own\"") && !errors.contains("\"first\""))
+    }
+
+    @Test("A key that a transaction has removed reads as the value in another domain")
+    func removedInTheBody() throws {
+        let defaults = UserDefaults(inMemory: ["count": 1])
+        defaults.register(defaults: ["count": 42])
+        try defaults.withTransaction { values throws(any Error) in
+            values.removeObject(forKey: "count")
+            #expect(values[.count] == 42 && values.propertyListValue(forKey: "count") == 42)
+            try defaults.update(.count) { $0 += 1 }
+        }
+        #expect(defaults[.count] == 43)
+    }
+
     @Test("A change around a transaction is reported with the key and the remedy")
     func reportedEdit() async {
         await #expect(processExitsWith: .success) {
