@@ -37,6 +37,8 @@ struct ControllerState: Sendable {
     var observers: [SearchList.Observation] = []
     /// The keys that Observation tracks.
     private var trackedKeys: [String: TrackedKey] = [:]
+    /// The stand-in for all further keys (see `SearchList.maximumTracked`).
+    private var trackedRest: TrackedKey?
     /// The properties that Observation tracks.
     private var trackedProperties: [Property: TrackedKey] = [:]
 
@@ -105,9 +107,13 @@ struct ControllerState: Sendable {
 
     /// Returns the object that represents a key for Observation.
     mutating func track(_ key: String) -> TrackedKey {
-        if let tracked = trackedKeys[key] { return tracked }
+        if let tracked = trackedKeys[key] ?? trackedRest { return tracked }
         let tracked = TrackedKey()
-        trackedKeys[key] = tracked
+        if trackedKeys.count < SearchList.maximumTracked {
+            trackedKeys[key] = tracked
+        } else {
+            trackedRest = tracked
+        }
         return tracked
     }
 
@@ -133,7 +139,9 @@ struct ControllerState: Sendable {
             guard let observed = observation.keys, !hasDiscarded else { return observation.observer }
             return observed.isDisjoint(with: keys) ? nil : observation.observer
         }
-        return (wakeUps, keys.compactMap { trackedKeys[$0] } + properties.compactMap { trackedProperties[$0] })
+        var tracked = keys.compactMap { trackedKeys[$0] } + properties.compactMap { trackedProperties[$0] }
+        if let trackedRest, keys.contains(where: { trackedKeys[$0] == nil }) { tracked.append(trackedRest) }
+        return (wakeUps, tracked)
     }
 
     private static func changedKeys<Value: Equatable>(_ old: [String: Value], to new: [String: Value]) -> Set<String> {

@@ -117,16 +117,9 @@ public final class UserDefaultsController: Sendable {
         let (buffered, initial) = state.withLock { ($0.contents.buffer[key], $0.contents.initialValues[key]) }
         switch buffered {
         case .some(let value?): return value
-        case .some(nil): return beneath(key) ?? initial
+        case .some(nil): return defaults.valueBeneath(key) ?? initial
         case nil: return defaults.propertyListValue(forKey: key) ?? initial
         }
-    }
-
-    /// Returns a key's value in the domains of the defaults other than the one that edits go to.
-    private func beneath(_ key: String) -> PropertyListValue? {
-        if defaults.propertyListValue(forKey: key) == nil { return nil }
-        return defaults.client.holders(of: key, in: defaults.list)
-            .first { $0.layer != .persistent(defaults.domain) }?.value
     }
 
     func set(_ value: PropertyListValue?, forKey key: String) {

@@ -1,3 +1,4 @@
+import DefaultsClient
 import Observation
 import PropertyList
 import Testing
@@ -268,5 +269,18 @@ struct UserDefaultsControllerTests {
         controller.save()
         #expect(!controller.hasUnappliedChanges)
         for task in 0..<4 { #expect(defaults.integer(forKey: "key \(task)") == 500) }
+    }
+
+    @Test("Of very many keys, a controller tracks some separately and the rest together")
+    func manyKeys() {
+        var state = ControllerState(initialValues: [:])
+        _ = state.setAppliesImmediately(false)
+        let tracked = (0..<2_000).map { ObjectIdentifier(state.track("key-\($0)")) }
+        #expect(Set(tracked).count == SearchList.maximumTracked + 1)
+        for number in [1, 1_998, 1_999] {
+            let old = state.contents
+            _ = state.set(["key-\(number)": 1])
+            #expect(state.concerned(since: old).tracked.map(ObjectIdentifier.init) == [tracked[number]])
+        }
     }
 }
