@@ -39,8 +39,7 @@ extension Client {
         if let mustWake {
             if mustWake { requests.wake() }
         } else {
-            guard wakeThread() else { return .finished([Self.noThread]) }
-            requests.ask { $0.barriers.append(barrier) }
+            guard wakeThread(asking: { $0.barriers.append(barrier) }) else { return .finished([Self.noThread]) }
         }
         return .waiting(barrier)
     }

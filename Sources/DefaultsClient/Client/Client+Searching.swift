@@ -13,11 +13,7 @@ extension Client {
 
     /// Stops updating a search list.
     package func release(_ list: SearchList) {
-        let hasExcess = state.withLock { state in
-            state.remove(list)
-            return state.idle.hasExcess
-        }
-        if hasExcess { requests.wake() }
+        release { $0.remove(list) }
     }
 
     /// Makes a search list's first search if necessary, and reloads stale values.
@@ -185,5 +181,6 @@ extension Client {
     /// Changes a volatile domain; `nil` removes it.
     package func changeVolatile(_ name: String, _ change: (DomainValues?) -> DomainValues?) {
         transition { state in ((), state.setVolatile(name, to: change(state.volatile[name]))) }
+        FileSuites.keep(self)
     }
 }

@@ -25,9 +25,9 @@ package final class Client: Sendable {
     /// The directories and the agent's socket, or the reason why there are none.
     let location: Result<Location, DefaultsError>
     private let languagesSource = LanguagesSource()
-    /// Whether the thread has been started.
+    /// Whether the thread has been started, and hasn't ended.
     ///
-    /// Under this lock, only `requests.open()` is called and the thread is started.
+    /// In the lock order, the lock comes before all others.
     private let hasThread = ForkSafeMutex(false)
     /// The clock of the thread's processor time, from which others see whether it is working.
     let threadClock = ForkSafeMutex<ThreadClock?>(nil)
@@ -40,13 +40,16 @@ package final class Client: Sendable {
     /// The keep-alive interval, in milliseconds: while there are observers, an agent that has been silent this long is
     /// asked whether it is still there.
     let keepAliveInterval: Int64
+    /// Whether the thread ends while the client has no users.
+    private let endsWhenUnused: Bool
 
     /// Creates a client for the preferences at a location.
     package init(
         _ location: Result<Location, DefaultsError>, arguments: [String] = [],
-        keepAliveInterval: Int64 = AgentTimeouts.keepAlive
+        keepAliveInterval: Int64 = AgentTimeouts.keepAlive, endsWhenUnused: Bool = false
     ) {
         self.location = location
+        self.endsWhenUnused = endsWhenUnused
         self.keepAliveInterval = keepAliveInterval
         var values: [Domain: DomainValues]?
         switch location {
@@ -69,6 +72,7 @@ package final class Client: Sendable {
         isInMemory = true
         unavailability = nil
         keepAliveInterval = 0
+        endsWhenUnused = false
         state = ForkSafeMutex(ClientState(system: .none, volatile: [:], inMemory: values))
         ForkedChild.add(self)
     }
@@ -137,11 +141,11 @@ package final class Client: Sendable {
         if line.send({ state.withLock { $0.dequeueEdits() } }) { wakeThread() }
     }
 
-    /// Wakes the thread, after starting it if necessary.
+    /// Adds requests and wakes the thread, after starting it if necessary.
     ///
     /// - Returns: False if there is no thread and none can be started. In that case, the caller must not wait.
     @discardableResult
-    func wakeThread() -> Bool {
+    func wakeThread(asking: (inout ClientRequests.Batch) -> Void = { _ in }) -> Bool {
         reportUnavailability()
         guard !isInMemory, case .success(let location) = location else { return false }
         ForkedChild.rehearse()
@@ -150,14 +154,27 @@ package final class Client: Sendable {
                 requests.open()
                 hasThread = ClientThread.start(for: self, at: location)
             }
+            if hasThread { requests.ask(asking) }
             return hasThread
         }
-        if exists {
-            requests.wake()
-        } else {
-            report(Self.noThread, of: .agent)
-        }
+        if !exists { report(Self.noThread, of: .agent) }
         return exists
+    }
+
+    /// Whether the client has no users and nothing to do, so that its thread may end.
+    var isUnused: Bool { endsWhenUnused && requests.isEmpty && state.withLock { $0.isUnused } }
+
+    /// Records that the thread ends, which calls this without a session.
+    ///
+    /// - Returns: False if the client is in use again.
+    func endThreadIfUnused() -> Bool {
+        hasThread.withLock { hasThread in
+            guard isUnused else { return false }
+            setStale(true)
+            threadClock.withLock { $0 = nil }
+            hasThread = false
+            return true
+        }
     }
 
     static let noThread = DefaultsError(
@@ -170,11 +187,13 @@ package final class Client: Sendable {
     /// Runs a closure while the domains with some names are loaded, after reloading them if they are stale.
     ///
     /// Waits for the agent or the disk if they must be loaded or reloaded.
-    package func with<Value>(_ names: [DomainName], _ body: () -> Value) -> Value {
+    package func with<Value, Failure>(
+        _ names: [DomainName], _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         hold(names)
         defer { release(names) }
         prepare(names)
-        return body()
+        return try body()
     }
 
     /// Retains the domains with some names, once they are loaded, until `release`.
@@ -184,11 +203,16 @@ package final class Client: Sendable {
 
     /// Reverses one `hold`.
     func release(_ names: some Sequence<DomainName>) {
-        let hasExcess = state.withLock { state in
-            for name in names { state.release(name) }
-            return state.idle.hasExcess
+        release { state in for name in names { state.release(name) } }
+    }
+
+    /// Reverses uses of names, and wakes the thread if names are no longer needed.
+    func release(_ body: (inout ClientState) -> Void) {
+        let mustWake = state.withLock { state in
+            body(&state)
+            return state.idle.hasExcess || endsWhenUnused && state.isUnused
         }
-        if hasExcess { requests.wake() }
+        if mustWake { requests.wake() }
     }
 
     /// Loads the domains with some held names, or reloads them if they are stale.
@@ -237,10 +261,8 @@ package final class Client: Sendable {
     ///
     /// - Returns: A latch that opens after the reload; `nil` if there is no thread.
     private func beginReload() -> Latch? {
-        guard wakeThread() else { return nil }
         let latch = Latch()
-        requests.ask { $0.reloads.append(latch) }
-        return latch
+        return wakeThread { $0.reloads.append(latch) } ? latch : nil
     }
 
     /// Sets and removes keys of a domain in one change set.
@@ -299,9 +321,8 @@ package final class Client: Sendable {
             guard transition({ $0.commit(commit, at: .now()) }) else { throw commit.conditionError }
             return
         }
-        guard wakeThread() else { throw Self.noThread }
-        let failures = with([domain.name]) {
-            requests.ask { $0.commits.append(commit) }
+        let failures = try with([domain.name]) { () throws(DefaultsError) in
+            guard wakeThread(asking: { $0.commits.append(commit) }) else { throw Self.noThread }
             return commit.barrier.wait() ?? []
         }
         if let failure = failures.first { throw failure }

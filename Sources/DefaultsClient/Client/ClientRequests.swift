@@ -13,6 +13,8 @@ final class ClientRequests: Sendable {
         var reloads: [Latch] = []
         var commits: [Commit] = []
         var mustEnd = false
+
+        var isEmpty: Bool { barriers.isEmpty && reloads.isEmpty && commits.isEmpty && !mustEnd }
     }
 
     private let batch = ForkSafeMutex(Batch())
@@ -48,6 +50,9 @@ final class ClientRequests: Sendable {
         for barrier in dropped.barriers + dropped.commits.map(\.barrier) { barrier.abandon() }
         for latch in dropped.reloads { latch.abandon() }
     }
+
+    /// Whether there are no requests, and the thread hasn't been woken.
+    var isEmpty: Bool { !isAwake.load(ordering: .acquiring) && batch.withLock { $0.isEmpty } }
 
     /// Wakes the thread.
     func wake() {

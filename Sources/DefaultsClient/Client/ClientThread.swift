@@ -79,7 +79,7 @@ final class ClientThread {
                 link = .none
                 handle(error)
             }
-            if requests.mustEnd { hasEnded = true } else { wait() }
+            if requests.mustEnd { hasEnded = true } else if endsUnused() { return } else { wait() }
         }
         client.line.open(nil)
         link.embedded?.end()
@@ -87,6 +87,17 @@ final class ClientThread {
         barriers.finishAll()
         commits.abandon()
         client.transition { ((), $0.abandonLoads()) }
+    }
+
+    /// Ends the session if nobody uses the client.
+    ///
+    /// - Returns: Whether the thread ends, too; another one may have started since.
+    private func endsUnused() -> Bool {
+        guard client.isUnused, commits.isEmpty, barriers.isEmpty else { return false }
+        client.line.open(nil)
+        link.embedded?.end()
+        link = .none
+        return client.endThreadIfUnused()
     }
 
     /// Handles the error that has ended a session.

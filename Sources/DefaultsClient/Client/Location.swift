@@ -20,31 +20,62 @@ package struct Location: Sendable {
 
 /// The suites outside the preferences directory, whose files programs name by absolute path.
 ///
-/// Each directory of such files has its own `Client`, without an agent, until the process ends.
+/// Each directory of such files has its own `Client`, without an agent. It has a thread and exists as long as somebody
+/// uses it, or edits are unsaved.
 package enum FileSuites {
+    private struct Entry {
+        weak var client: Client?
+        /// The client if it has values that exist only in this process.
+        var kept: Client?
+    }
+
+    private struct Entries {
+        var byPath: [String: Entry] = [:]
+        /// The number of entries above which those without a client are removed.
+        var limit = 16
+
+        mutating func add(_ client: Client, at path: String) {
+            if byPath.count >= limit {
+                byPath = byPath.filter { $0.value.client != nil }
+                limit = 2 * byPath.count + 16
+            }
+            byPath[path] = Entry(client: client)
+        }
+    }
+
     /// The clients, by directory path; nothing is called under the lock.
-    private static let all = ForkSafeMutex<[String: Client]>([:])
+    private static let all = ForkSafeMutex(Entries())
+
+    private static var clients: [Client] { all.withLock { $0.byPath.values.compactMap(\.client) } }
 
     /// Returns the client of a directory's files, which is created on first use.
     package static func client(of directory: PreferencesDirectory) -> Client {
-        if let known = all.withLock({ $0[directory.path] }) { return known }
+        if let known = all.withLock({ $0.byPath[directory.path]?.client }) { return known }
         // The process's own client hands over these edits at exit, so it must exist.
         _ = Client.shared
-        let new = Client(.success(Location(filesIn: directory)), arguments: CommandLine.arguments)
+        let new = Client(
+            .success(Location(filesIn: directory)), arguments: CommandLine.arguments, endsWhenUnused: true)
         return all.withLock { all in
-            let client = all[directory.path] ?? new
-            all[directory.path] = client
-            return client
+            if let known = all.byPath[directory.path]?.client { return known }
+            all.add(new, at: directory.path)
+            return new
+        }
+    }
+
+    /// Keeps the client of a directory's files from now on.
+    static func keep(_ client: Client) {
+        guard case .success(let location) = client.location else { return }
+        all.withLock { all in
+            let path = location.directory.path
+            if all.byPath[path]?.client === client { all.byPath[path]?.kept = client }
         }
     }
 
     /// Returns whether a client serves files that are named by path.
-    package static func contains(_ client: Client) -> Bool { all.withLock { $0.values.contains { $0 === client } } }
+    package static func contains(_ client: Client) -> Bool { clients.contains { $0 === client } }
 
     /// Waits until all edits are certain to outlive the process.
-    static func handOver() {
-        for client in all.withLock({ Array($0.values) }) { client.handOver() }
-    }
+    static func handOver() { for client in clients { client.handOver() } }
 }
 
 extension Location {

@@ -160,6 +160,8 @@ final class PendingBarriers: Sendable {
 
     private let state = ForkSafeMutex(State())
 
+    var isEmpty: Bool { state.withLock { $0.durable.isEmpty && $0.handovers.isEmpty } }
+
     /// Whether the process is ending, and waits until its edits are handed over.
     var isHandingOver: Bool { state.withLock { !$0.handovers.isEmpty } }
 

@@ -1,5 +1,6 @@
 import DefaultsClient
 import DefaultsCore
+import Dispatch
 import ProgramSupport
 import PropertyList
 import TestSupport
@@ -71,6 +72,54 @@ struct SuiteNameTests {
             other.set(5, forKey: "key")
             #expect(defaults.integer(forKey: "key") == 5)
             #expect(defaults.layers(holding: "key").map(\.kind.path) == [path + ".plist"])
+        }
+    }
+
+    @Test("A released file costs no thread and no descriptor, once its edits are saved")
+    func released() throws {
+        try ScratchPlace.withClient { place, client in
+            for number in 1...3 {
+                let path = place.root + "/document"
+                weak var released: Client?
+                do {
+                    let defaults = try #require(UserDefaults(suiteName: path, in: client))
+                    released = defaults.client
+                    defaults.set(number, forKey: "number")
+                    #expect(defaults.integer(forKey: "number") == number)
+                    if number == 2 { defaults.synchronize() }
+                }
+                #expect(eventually { released == nil })
+                let file = try PropertyListValue(parsing: RawFile.read(path + ".plist"))
+                #expect(file == ["number": .integer(Int64(number))])
+            }
+        }
+    }
+
+    @Test("A file that is used while its thread ends has its values")
+    func usedAgain() throws {
+        try ScratchPlace.withClient { place, client in
+            let path = place.root + "/document"
+            DispatchQueue.concurrentPerform(iterations: 4) { task in
+                for number in 0..<50 {
+                    let defaults = UserDefaults(suiteName: path, in: client)
+                    defaults?.set(number, forKey: "task\(task)")
+                    if number.isMultiple(of: 7) { #expect(defaults?.synchronize() == true) }
+                    #expect(defaults?.integer(forKey: "task\(task)") == number)
+                }
+            }
+            let defaults = try #require(UserDefaults(suiteName: path, in: client))
+            #expect((0..<4).map { defaults.integer(forKey: "task\($0)") } == [49, 49, 49, 49])
+        }
+    }
+
+    @Test("Registered values of files stay when the last instance is released")
+    func registered() throws {
+        try ScratchPlace.withClient { place, client in
+            let path = place.root + "/document"
+            UserDefaults(suiteName: path, in: client)?.register(defaults: ["key": "value"])
+            #expect(UserDefaults(suiteName: path, in: client)?.string(forKey: "key") == "value")
+            try place.write(["key": "theirs"], to: path + ".plist")
+            #expect(eventually { UserDefaults(suiteName: path, in: client)?.string(forKey: "key") == "theirs" })
         }
     }
 
