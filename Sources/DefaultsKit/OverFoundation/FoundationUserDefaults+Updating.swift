@@ -14,7 +14,8 @@ extension UserDefaults {
     ///
     /// Other threads' updates, transactions and in-place changes, such as `+=`, wait until this update ends. In the
     /// body, don't wait for another thread, and don't change the key in any other way, which the result would
-    /// overwrite. Observers of `didChangeNotification` run before the lock is released.
+    /// overwrite. On Apple's systems, Foundation calls observers of `didChangeNotification` within the update: an
+    /// observer with a queue must not need a thread that waits for this update, such as the main thread.
     ///
     /// - Parameters:
     ///   - key: The key to update.
@@ -25,7 +26,7 @@ extension UserDefaults {
     public func update<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
-        let (outcome, stored) = try ModificationLock.shared.withLock {
+        let (outcome, stored) = try ModificationLock.withLock {
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
             let outcome = try body(&value)
@@ -55,7 +56,7 @@ extension UserDefaults {
     /// the values before the others.
     ///
     /// Other threads' updates, transactions and in-place changes wait until this one ends. In the body, don't wait for
-    /// another thread, nor in a handler of problems with its values. An update or another transaction in the body is
+    /// another thread, nor in a handler of problems with its values; observers are called as in an update. An update or another transaction in the body is
     /// made immediately, and stays made if the body throws.
     ///
     /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
@@ -65,8 +66,8 @@ extension UserDefaults {
     public func withTransaction<Outcome, Failure>(
         _ body: (inout DefaultsTransaction) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
-        ModificationLock.shared.lock()
-        defer { ModificationLock.shared.unlock() }
+        ModificationLock.lock()
+        defer { ModificationLock.unlock() }
         var transaction = DefaultsTransaction(self)
         let outcome = try body(&transaction)
         if !transaction.values.isEmpty { edit(transaction.values) }

@@ -24,13 +24,13 @@ extension UserDefaults {
             }
         }
         _modify {
-            ModificationLock.shared.lock()
+            ModificationLock.lock()
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
             // This runs even if the change throws.
             defer {
                 let outcome = Result { () throws(UnstorableValue) in edit([key.name: try Self.storable(value)]) }
-                ModificationLock.shared.unlock()
+                ModificationLock.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
                 if case .failure(let error) = outcome { Self.report(DefaultsProblem(error, forKey: key.name)) }
@@ -49,14 +49,15 @@ extension UserDefaults {
 
     /// Returns all keys that the search finds, with their values.
     public func values() -> [String: PropertyListValue] {
-        ModificationLock.shared.withLock {
+        ModificationLock.withLock {
             dictionaryRepresentation().compactMapValues { PropertyListValue(foundation: $0) }
         }
     }
 
     /// Returns the values of some keys, with no change by this module in between.
     func values(forKeys keys: [String]) -> [PropertyListValue?] {
-        ModificationLock.shared.withLock { keys.map { propertyListValue(forKey: $0) } }
+        if keys.count == 1 { return [propertyListValue(forKey: keys[0])] }
+        return ModificationLock.withLock { keys.map { propertyListValue(forKey: $0) } }
     }
 
     /// Sets a key to a property list value, which Foundation's own `set(_:forKey:)` doesn't accept.
@@ -76,20 +77,27 @@ extension UserDefaults {
         let unstorable = values.filter(\.value.holdsObjectNumber)
         for key in unstorable.keys.sorted() { Self.report(DefaultsProblem(UnstorableValue.objectNumber, forKey: key)) }
         register(defaults: values.filter { unstorable[$0.key] == nil }.mapValues(\.anyValue))
-        publishEdit()
+        ModificationLock.withLock { ModificationLock.publishEdit(of: self) }
     }
 
     /// Sets and removes keys; each value is one that `storable(_:)` returned.
     func edit(_ values: [String: PropertyListValue?]) {
-        ModificationLock.shared.withLock {
-            for (key, value) in values {
-                if let value {
-                    set(value.anyValue, forKey: key)
-                } else {
-                    removeObject(forKey: key)
-                }
-            }
-            publishEdit()
+        #if canImport(ObjectiveC)
+        // Foundation posts its notification within each edit. Another thread that holds the lock may wait for an
+        // observer, and an observer for this thread.
+        if values.count == 1, let (key, value) = values.first { return store(value, forKey: key) }
+        #endif
+        ModificationLock.withLock {
+            for (key, value) in values { store(value, forKey: key) }
+            ModificationLock.publishEdit(of: self)
+        }
+    }
+
+    private func store(_ value: PropertyListValue?, forKey key: String) {
+        if let value {
+            set(value.anyValue, forKey: key)
+        } else {
+            removeObject(forKey: key)
         }
     }
 
@@ -98,15 +106,6 @@ extension UserDefaults {
         let stored = try PropertyListValue.stored(value)
         if let stored, stored.holdsObjectNumber { throw .objectNumber }
         return stored
-    }
-
-    /// Posts the notification that Apple's Foundation posts by itself after each edit.
-    ///
-    /// Foundation on Linux posts it only for whole domains.
-    private func publishEdit() {
-        #if !canImport(ObjectiveC)
-        NotificationCenter.default.post(name: UserDefaults.didChangeNotification, object: self)
-        #endif
     }
 
     /// The name of the domain that edits go to, for a problem's description; Foundation doesn't reveal it.
@@ -118,9 +117,45 @@ extension UserDefaults {
 
 /// The lock for changes based on the current value, the same for all instances.
 ///
-/// It is recursive, since Foundation posts its notification during an edit, and an observer may make another. It is
-/// taken before any of Foundation's locks.
+/// It is recursive, since an observer may make another edit. It is taken before any of Foundation's locks.
 enum ModificationLock {
-    static let shared = NSRecursiveLock()
+    private static let recursive = NSRecursiveLock()
+    /// The number of times that the holder has acquired the lock.
+    nonisolated(unsafe) private static var depth = 0
+    /// The instances that have been edited, once for each edit.
+    nonisolated(unsafe) private static var edited: [UserDefaults] = []
+
+    static func lock() {
+        recursive.lock()
+        depth += 1
+    }
+
+    /// Releases the lock, and posts the notifications of edits once the thread doesn't hold it anymore.
+    ///
+    /// An observer may have to wait for another thread, which may need the lock.
+    static func unlock() {
+        depth -= 1
+        let published = depth == 0 ? edited : []
+        if depth == 0 { edited = [] }
+        recursive.unlock()
+        for defaults in published {
+            NotificationCenter.default.post(name: UserDefaults.didChangeNotification, object: defaults)
+        }
+    }
+
+    static func withLock<Value, Failure>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        lock()
+        defer { unlock() }
+        return try body()
+    }
+
+    /// Posts, when the lock is free, the notification that Apple's Foundation posts by itself within each edit.
+    ///
+    /// Foundation on Linux posts it only for whole domains. Call this with the lock held.
+    static func publishEdit(of defaults: UserDefaults) {
+        #if !canImport(ObjectiveC)
+        edited.append(defaults)
+        #endif
+    }
 }
 #endif

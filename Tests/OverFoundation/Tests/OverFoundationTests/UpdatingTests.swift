@@ -91,4 +91,24 @@ struct UpdatingTests {
         #expect(defaults[.width] == 3)
         #expect(defaults[.height] == 7)
     }
+
+    @Test("An observer may wait for another thread's change", arguments: 0..<4)
+    func observerElsewhere(change: Int) throws {
+        let queue = OperationQueue()
+        let token = NotificationCenter.default.addObserver(
+            forName: UserDefaults.didChangeNotification, object: defaults, queue: queue
+        ) { notification in
+            guard let defaults = notification.object as? UserDefaults, defaults[.height] == 2 else { return }
+            defaults[.height] += 1
+        }
+        switch change {
+        case 0: defaults[.width] = 3
+        case 1: defaults[.width] += 2
+        case 2: try defaults.update(.width) { $0 = 3 }
+        default: defaults.withTransaction { $0[.width] = 3 }
+        }
+        NotificationCenter.default.removeObserver(token)
+        #expect(defaults[.width] == 3)
+        #expect(defaults[.height] == 3)
+    }
 }
