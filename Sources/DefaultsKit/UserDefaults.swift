@@ -132,7 +132,7 @@ extension UserDefaults {
     /// Creates preferences that exist only in memory, for tests and previews.
     ///
     /// They have no file, ignore the command line, and share nothing with other instances. Everything else works as
-    /// usual: searches, streams, transactions, volatile domains.
+    /// usual: searches, streams, transactions, history, undo, volatile domains.
     ///
     /// ```swift
     /// let defaults = UserDefaults(inMemory: ["quality": 0.5])

@@ -3,10 +3,11 @@ import Glibc
 import Linux
 
 extension Client {
-    /// Connects to the agent, which has the history.
+    /// Connects to the agent, which has the history, unless the domains exist only in memory.
     ///
     /// - Throws: `agentUnavailable` if there is no agent, or none may be used.
-    package func connectToAgent() throws(DefaultsError) -> AgentConnection {
+    fileprivate func historySource() throws(DefaultsError) -> any HistorySource {
+        if unavailability == nil, let memory = MemoryHistory(self) { return memory }
         let place = try location.get()
         let environment = Environment.current
         guard environment[BackendChoice.noAgentVariable] == nil,
@@ -42,7 +43,7 @@ package final class HistoryStream: Sendable {
             reader.withLock { reader in
                 Result { () throws(DefaultsError) in
                     var current =
-                        if let reader { reader } else { try HistoryReader(client.connectToAgent(), matching: filter) }
+                        if let reader { reader } else { try HistoryReader(client.historySource(), matching: filter) }
                     var items: [Item] = []
                     while items.count < 64, let record = try current.next() {
                         items.append((record, Cursor(epoch: current.epoch, revision: record.revision)))
@@ -63,22 +64,22 @@ extension Client {
     ) async -> Result<UndoPlan.Outcome, DefaultsError> {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
-                let agent = try connectToAgent()
-                let outcome = try Self.takeBack(changeSet, at: cursor, isRedo: isRedo, with: agent)
-                if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
+                let source = try historySource()
+                let outcome = try Self.takeBack(changeSet, at: cursor, isRedo: isRedo, with: source)
+                try source.synchronize(changeSet.domain)
                 return outcome
             }
         }
     }
 
     private static func takeBack(
-        _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool, with agent: AgentConnection
+        _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool, with source: any HistorySource
     ) throws(DefaultsError) -> UndoPlan.Outcome {
         let domains = [GlobPattern.exactly(changeSet.domain.name.description)]
         // The numbers of another log say nothing about this change set.
-        if cursor.epoch == agent.welcome.cursor.epoch {
+        if cursor.epoch == source.end.epoch {
             var plan = try UndoPlan(
-                agent, of: SubscriptionFilter(domains: domains), finding: isRedo ? .undos : .changes)
+                source, of: SubscriptionFilter(domains: domains), finding: isRedo ? .undos : .changes)
             while let found = try plan.next(orNamed: { $0.revision == cursor.revision }),
                 found.element.record.revision >= cursor.revision
             {
@@ -92,8 +93,8 @@ extension Client {
         }
         // The change set isn't in the history, so that only the values decide. Nothing older is taken back with it.
         var reach = UndoReach()
-        for change in changeSet.changes { reach.oldest[change.key] = agent.welcome.cursor.revision + 1 }
-        return try agent.takeBack(changeSet, for: isRedo ? .redo(cursor, reach) : .undo(cursor, reach))
+        for change in changeSet.changes { reach.oldest[change.key] = source.end.revision + 1 }
+        return try source.takeBack(changeSet, for: isRedo ? .redo(cursor, reach) : .undo(cursor, reach))
     }
 }
 

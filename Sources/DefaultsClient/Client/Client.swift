@@ -73,7 +73,7 @@ package final class Client: Sendable {
         unavailability = nil
         keepAliveInterval = 0
         endsWhenUnused = false
-        state = ForkSafeMutex(ClientState(system: .none, volatile: [:], inMemory: values))
+        state = ForkSafeMutex(ClientState(system: .none, volatile: [:], inMemory: values, hasHistory: true))
         ForkedChild.add(self)
     }
 

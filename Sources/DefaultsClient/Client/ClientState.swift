@@ -58,14 +58,17 @@ struct ClientState {
     var damages: [Domain: String] = [:]
 
     /// The log of a client without files; `nil` if the client has files.
-    private var ownLog: ChangeLog?
+    private(set) var ownLog: ChangeLog?
 
-    init(system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil) {
+    init(
+        system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil,
+        hasHistory: Bool = false
+    ) {
         self.system = system
         self.volatile = volatile
         self.session = .random(in: 1 ... .max)
         self.commitSession = .random(in: 1 ... .max)
-        self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
+        self.ownLog = inMemory.map { _ in hasHistory ? ChangeLog() : ChangeLog(capacity: .init(records: 1)) }
         self.replicas = Replicas(inMemory ?? [:])
     }
 
@@ -244,7 +247,11 @@ struct ClientState {
     }
 
     /// Sets and removes keys of a domain.
-    mutating func edit(_ domain: Domain, with values: Difference, at time: Timestamp) -> ClientEffects {
+    ///
+    /// `origin` is the reason for an edit in memory.
+    mutating func edit(
+        _ domain: Domain, with values: Difference, at time: Timestamp, origin: Origin? = nil
+    ) -> ClientEffects {
         let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return ClientEffects() }
         var effects = ClientEffects()
@@ -255,7 +262,7 @@ struct ClientState {
             let changeSet = ChangeSet(
                 domain: domain, source: .app(.current),
                 changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
-                edit: EditIdentity(session: session, number: 1))
+                edit: EditIdentity(session: session, number: 1), origin: origin)
             publishOwn(changeSet, at: time, into: &effects)
         } else {
             let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
@@ -272,7 +279,7 @@ struct ClientState {
     /// - Returns: Whether the keys had these values, so that the edit was made; and the effects.
     mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: ClientEffects) {
         guard holds(commit.expected, in: commit.domain) else { return (false, ClientEffects()) }
-        return (true, edit(commit.domain, with: commit.values, at: time))
+        return (true, edit(commit.domain, with: commit.values, at: time, origin: commit.origin))
     }
 
     /// Returns whether keys of a domain have certain values here; `nil` stands for no value.

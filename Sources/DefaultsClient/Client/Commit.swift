@@ -7,6 +7,8 @@ struct Commit: Sendable {
     let domain: Domain
     let values: Difference
     let expected: Difference
+    /// The reason for an edit in memory.
+    var origin: Origin?
     let barrier = Barrier(.durable)
 
     /// Returns the request, with an identity by which an agent recognizes a duplicate.

@@ -6,7 +6,7 @@ import Linux
 /// It asks the agent for the records of the change log, and then reads older ones from the agent's files: those that
 /// the log has dropped, but its file hasn't yet, and those in the archive.
 package struct HistoryReader {
-    private let agent: AgentConnection
+    private let source: any HistorySource
     private let filter: SubscriptionFilter
     private var page: HistoryPage?
     private var records: ArraySlice<LogRecord> = []
@@ -21,19 +21,19 @@ package struct HistoryReader {
     package private(set) var thinned = ThinnedChanges()
 
     /// The position of the newest record when the agent was asked first; cursors in the history have its epoch.
-    package var end: Cursor { agent.welcome.cursor }
+    package var end: Cursor { source.end }
     /// The epoch of the agent's log, which makes cursors of revisions.
     package var epoch: Epoch { page?.next.epoch ?? end.epoch }
 
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - agent: The agent.
+    ///   - source: The agent, or a client whose domains exist only in memory.
     ///   - filter: The domains and keys to read.
     /// - Throws: `agentRefused` if the agent is older than its clients and has no history.
-    package init(_ agent: AgentConnection, matching filter: SubscriptionFilter) throws(DefaultsError) {
-        if let problem = Self.problem(with: agent) { throw problem }
-        self.agent = agent
+    package init(_ source: any HistorySource, matching filter: SubscriptionFilter) throws(DefaultsError) {
+        if let agent = source as? AgentConnection, let problem = Self.problem(with: agent) { throw problem }
+        self.source = source
         self.filter = filter
     }
 
@@ -64,7 +64,7 @@ package struct HistoryReader {
                 revision = page.next.revision
                 older = page.log.map { records(in: $0, isArchive: false) } ?? AnyIterator { nil }
             } else {
-                let page = try agent.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
+                let page = try source.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
                 records = page.records[...]
                 self.page = page
             }
@@ -105,9 +105,10 @@ package struct HistoryReader {
     }
 }
 
-extension AgentConnection {
-    /// Reads a part of the agent's change log, newest first.
-    fileprivate func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
+extension AgentConnection: HistorySource {
+    package var end: Cursor { welcome.cursor }
+
+    package func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
         guard case .history(let page) = try answer(to: .history(request)) else { throw Self.unexpected("history") }
         return page
     }

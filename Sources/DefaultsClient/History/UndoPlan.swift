@@ -9,7 +9,7 @@ import PropertyList
 ///     while let found = try plan.next(), isWanted(found) { try plan.take(found) }
 ///     for outcome in plan.outcomes { _ = try plan.commit(outcome.domain) }
 package struct UndoPlan {
-    private let agent: AgentConnection
+    private let source: any HistorySource
     private let filter: SubscriptionFilter
     private let subject: UndoSearch.Subject
     private var search: UndoSearch
@@ -22,16 +22,16 @@ package struct UndoPlan {
     /// Creates a plan without any change sets.
     ///
     /// - Parameters:
-    ///   - agent: The agent, which has the history and makes the edits.
+    ///   - source: The agent, or what else has the history and makes the edits.
     ///   - filter: The domains and keys to work on.
     ///   - subject: The change sets to find.
     /// - Throws: The errors of the reader of the history.
     package init(
-        _ agent: AgentConnection, of filter: SubscriptionFilter = SubscriptionFilter(),
+        _ source: any HistorySource, of filter: SubscriptionFilter = SubscriptionFilter(),
         finding subject: UndoSearch.Subject = .changes
     ) throws(DefaultsError) {
-        (self.agent, self.filter, self.subject) = (agent, filter, subject)
-        search = UndoSearch(try HistoryReader(agent, matching: filter), for: subject)
+        (self.source, self.filter, self.subject) = (source, filter, subject)
+        search = UndoSearch(try HistoryReader(source, matching: filter), for: subject)
     }
 
     /// The outcome in one domain.
@@ -94,7 +94,7 @@ package struct UndoPlan {
         if let known = nets.firstIndex(where: { $0.domain == element.record.domain }) {
             index = known
         } else {
-            let present = try agent.snapshot(of: element.record.domain).values
+            let present = try source.snapshot(of: element.record.domain).values
             nets.append(Net(domain: element.record.domain, present: present, result: present))
             index = nets.count - 1
         }
@@ -143,7 +143,7 @@ package struct UndoPlan {
             }
             do throws(DefaultsError) {
                 let purpose: Origin.Purpose = subject == .undos ? .redo(newest, reach) : .undo(newest, reach)
-                let made = try agent.make(
+                let made = try source.make(
                     EditRequest(outcome.changes, to: domain, by: Origin(program: program, purpose: purpose)))
                 if first == nil { first = made.revision }
                 return outcome
@@ -157,7 +157,7 @@ package struct UndoPlan {
     /// Chooses a domain's change sets again, with the present history and values.
     private mutating func choose(again net: Net) throws(DefaultsError) {
         let revisions = Set(net.chosen.map(\.element.record.revision))
-        var again = try UndoPlan(agent, of: filter, finding: subject)
+        var again = try UndoPlan(source, of: filter, finding: subject)
         while let found = try again.next(orNamed: { revisions.contains($0.revision) }) {
             if revisions.contains(found.element.record.revision) { try again.take(found) }
             if found.element.record.revision <= revisions.min() ?? 0 { break }

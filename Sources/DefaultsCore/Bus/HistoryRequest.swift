@@ -41,7 +41,7 @@ extension ChangeLog {
     ///   - request: The request; its cursor must have the log's epoch.
     ///   - exclusions: The keys to leave out.
     /// - Returns: The page; it may have fewer records than the limit although others follow.
-    func page(_ request: HistoryRequest, without exclusions: HistoryExclusions) -> HistoryPage {
+    package func page(_ request: HistoryRequest, without exclusions: HistoryExclusions) -> HistoryPage {
         var page = HistoryPage(records: [], next: cursor, isEnd: false)
         var revision = min(request.before?.revision ?? head + 1, head + 1)
         let last = max(oldest, revision > Self.searched ? revision - Self.searched : 1)
