@@ -86,6 +86,8 @@ void fork_leave(enum fork_gate gate) {
     if (__builtin_expect(atomic_load(&gates[gate].state) == closed, 0)) wake_waiting();
 }
 
+bool fork_is_locked(void) { return depth[fork_gate_lock] > 0; }
+
 bool fork_is_fresh_child(void) {
     return atomic_load_explicit(&gates[fork_gate_lock].state, memory_order_relaxed) == fresh_child;
 }

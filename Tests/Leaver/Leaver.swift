@@ -30,6 +30,8 @@ enum Scene: String {
     case threads
     /// Two flags, followed by an end without any handler: by `_exit`, a trap, or a signal.
     case leaveAtOnce, trap, terminate, interrupt
+    /// A key in a loop, until the handler of SIGUSR1 calls `exit`. Prints a line first.
+    case exitInHandler
     /// A count that is incremented as often as `COUNTS` says, by `update` or in a transaction.
     case updates, transactions
     /// The same by `update`, while agents start and die. Prints the number of failed updates, whose effect is unknown.
@@ -75,6 +77,14 @@ enum Scene: String {
         case .interrupt:
             setFlags()
             raise(SIGINT)
+        case .exitInHandler:
+            let defaults = suite()
+            defaults.set(0, forKey: "key")
+            defaults.synchronize()
+            signal(SIGUSR1) { _ in exit(0) }
+            print("ready")
+            fflush(nil)
+            for number in 1... { defaults.set(number, forKey: "key") }
         case .updates: count { defaults throws in try defaults.update(.count) { $0 += 1 } }
         case .transactions: count { defaults in defaults.withTransaction { $0[.count] += 1 } }
         case .uncertainUpdates:

@@ -27,6 +27,9 @@ void fork_enter(enum fork_gate gate);
 /// Leaves a gate; call it once for each entry.
 void fork_leave(enum fork_gate gate);
 
+/// Returns whether the thread is inside the gate of locks, so that it may hold some.
+bool fork_is_locked(void);
+
 /// Returns whether this process is a child that hasn't started over yet.
 bool fork_is_fresh_child(void);
 

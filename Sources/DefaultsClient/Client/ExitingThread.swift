@@ -1,3 +1,4 @@
+import CFork
 import CLinux
 import Glibc
 import Linux
@@ -18,13 +19,32 @@ enum ExitingThread {
         for _ in 0..<handlers { on_exit({ status, _ in ExitingThread.end(status) }, nil) }
         // Once more at the very end, for edits by exit handlers that were registered before these.
         linux_at_end {
+            if fork_is_locked() { return }
             Client.shared.handOver()
             FileSuites.handOver()
         }
     }
 
+    /// Whether an interruption has been reported.
+    private static let isInterrupted = Atomic(false)
+
+    /// Reports that a signal handler called `exit` within a call of the library.
+    ///
+    /// The thread holds a lock that the handing over needs, and this function returns only to `exit`. Nothing may be
+    /// allocated here.
+    private static func reportInterruption() {
+        if isInterrupted.exchange(true, ordering: .relaxed) { return }
+        let text: StaticString = """
+            UserDefaults: exit was called by a signal handler while a value was read or set, so the last edits may not \
+            be saved. Handle the signal with DispatchSource.makeSignalSource, and call exit there.
+
+            """
+        _ = Glibc.write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+    }
+
     /// Hands over edits on the first thread; any other thread sleeps until the process has ended.
     private static func end(_ status: Int32) {
+        if fork_is_locked() { return reportInterruption() }
         let (process, thread) = (getpid(), pthread_self())
         let isFirst = first.withLock { first in
             // A forked child has its own threads.

@@ -55,6 +55,23 @@ struct LeavingTests {
         #expect(try play("handlers", hasAgent: hasAgent) == ["early": 1, "key": 1, "late": 1])
     }
 
+    @Test("A program whose signal handler calls exit within an edit ends, and says so", arguments: [true, false])
+    func exitInHandler(hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            for _ in 1...10 {
+                let leaver = try RunningProgram(
+                    Programs.leaver, ["exitInHandler", Self.suite], environment: place.environment)
+                #expect(leaver.line() == "ready")
+                leaver.signal(SIGUSR1)
+                #expect(leaver.status(within: 60) == 0)
+                let complaints = leaver.complaints().split(separator: "\n").filter { !$0.contains("not responded") }
+                #expect(complaints.count <= 1 && complaints.allSatisfy { $0.contains("by a signal handler") })
+            }
+        }
+    }
+
     @Test("Values set by threads are saved even if all threads call exit at the same time", arguments: [true, false])
     func threads(hasAgent: Bool) throws {
         #expect(try play("threads", hasAgent: hasAgent).count == 30)
