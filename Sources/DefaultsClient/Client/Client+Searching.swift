@@ -181,6 +181,6 @@ extension Client {
     /// Changes a volatile domain; `nil` removes it.
     package func changeVolatile(_ name: String, _ change: (DomainValues?) -> DomainValues?) {
         transition { state in ((), state.setVolatile(name, to: change(state.volatile[name]))) }
-        FileSuites.keep(self)
+        FileSuites.retain(self)
     }
 }

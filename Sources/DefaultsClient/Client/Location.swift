@@ -26,7 +26,7 @@ package enum FileSuites {
     private struct Entry {
         weak var client: Client?
         /// The client if it has values that exist only in this process.
-        var kept: Client?
+        var retained: Client?
     }
 
     private struct Entries {
@@ -62,12 +62,12 @@ package enum FileSuites {
         }
     }
 
-    /// Keeps the client of a directory's files from now on.
-    static func keep(_ client: Client) {
+    /// Retains the client of a directory's files until the process ends.
+    static func retain(_ client: Client) {
         guard case .success(let location) = client.location else { return }
         all.withLock { all in
             let path = location.directory.path
-            if all.byPath[path]?.client === client { all.byPath[path]?.kept = client }
+            if all.byPath[path]?.client === client { all.byPath[path]?.retained = client }
         }
     }
 

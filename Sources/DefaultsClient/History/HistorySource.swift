@@ -1,5 +1,4 @@
 package import DefaultsCore
-import Linux
 
 /// A backend with a history of its changes.
 package protocol HistorySource: Backend {
@@ -9,55 +8,4 @@ package protocol HistorySource: Backend {
     func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage
     /// Makes an edit; returns the position of its record.
     func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor
-}
-
-/// The domains of a client that exist only in memory, with their history.
-final class MemoryHistory: HistorySource {
-    private let client: Client
-    let end: Cursor
-    var system: SystemDirectories { .none }
-
-    /// Creates the history; fails if the client's domains have files.
-    init?(_ client: Client) {
-        guard let end = client.state.withLock({ $0.ownLog?.cursor }) else { return nil }
-        (self.client, self.end) = (client, end)
-    }
-
-    func history(_ request: HistoryRequest) -> HistoryPage {
-        let log = client.state.withLock { $0.ownLog } ?? ChangeLog()
-        return log.page(request, without: HistoryExclusions())
-    }
-
-    func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
-        for (key, value) in edit.values { try EditRequest.check(key, with: value, for: edit.domain) }
-        let commit = Commit(
-            domain: edit.domain, values: edit.values, expected: edit.expecting ?? [:], origin: edit.origin)
-        let made = client.transition { state in
-            let (isMade, effects) = state.commit(commit, at: .now())
-            return (isMade ? state.ownLog?.cursor : nil, effects)
-        }
-        guard let made else { throw commit.conditionError }
-        return made
-    }
-
-    func edit(
-        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
-    ) throws(DefaultsError) {
-        _ = try make(
-            EditRequest(
-                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
-                origin: origin))
-    }
-
-    func snapshot(of domain: Domain, keys: [String]?) -> DomainSnapshot {
-        DomainSnapshot(domain: domain, values: client.values(of: domain), cursor: end).only(keys)
-    }
-
-    func domains() throws(DefaultsError) -> [Domain] { try client.domains(of: .current) }
-
-    func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
-        try domains().map { snapshot(of: $0, keys: nil) }
-    }
-
-    func synchronize(_ domain: Domain) {}
 }

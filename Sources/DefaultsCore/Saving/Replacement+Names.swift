@@ -76,9 +76,8 @@ extension Replacement {
     /// Returns the displaced file: the old file, which is already open, or a file that has replaced it since.
     ///
     /// A file that has replaced it must be opened first. If that fails, for example for lack of descriptors, the result
-    /// is `nil`, and the file stays under its hidden name, as after a crash.
-    ///
-    /// - Parameter checked: The time of the last check that the old file was in place.
+    /// is `nil`, and the file stays under its hidden name, as after a crash. `checked` is the time of the last check
+    /// that the old file was in place.
     func displaced(
         _ old: consuming FileDescriptor, at temporaryPath: String, after checked: Timestamp
     ) -> DisplacedFile? {

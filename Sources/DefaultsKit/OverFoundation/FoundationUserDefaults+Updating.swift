@@ -56,8 +56,8 @@ extension UserDefaults {
     /// the values before the others.
     ///
     /// Other threads' updates, transactions and in-place changes wait until this one ends. In the body, don't wait for
-    /// another thread, nor in a handler of problems with its values; observers are called as in an update. An update or another transaction in the body is
-    /// made immediately, and stays made if the body throws.
+    /// another thread, nor in a handler of problems with its values; observers are called as in an update. An update or
+    /// another transaction in the body is made immediately, and stays made if the body throws.
     ///
     /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
     ///   current one. If it throws, nothing is set.

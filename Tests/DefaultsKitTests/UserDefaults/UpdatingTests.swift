@@ -391,7 +391,12 @@ struct UpdatingTests {
                 if edit.keys == ["log"] { count(.total) }
             }
             UserDefaults.setProblemHandler { _ in count(DefaultsKey("handled", default: 0)) }
-            let computed = DefaultsKey("computed", default: { count(DefaultsKey("read", default: 0)); return 1 }())
+            let computed = DefaultsKey(
+                "computed",
+                default: {
+                    count(DefaultsKey("read", default: 0))
+                    return 1
+                }())
             #expect(throws: Stop.self) {
                 try defaults.withTransaction { values throws(Stop) in
                     values[.total] = 5
