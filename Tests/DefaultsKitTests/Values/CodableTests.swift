@@ -366,4 +366,36 @@ struct CodableTests {
         }
         #expect(context.debugDescription == "There is no value at \"[1]\": the array has 1.")
     }
+
+    /// A type that needs to be told a unit, at any depth.
+    private struct Length: Codable, Equatable {
+        static let unit = CodingUserInfoKey(rawValue: "unit")
+
+        var millimeters: Double
+
+        init(millimeters: Double) { self.millimeters = millimeters }
+
+        init(from decoder: any Decoder) throws {
+            millimeters = try decoder.singleValueContainer().decode(Double.self) * Self.factor(decoder.userInfo)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(millimeters / Self.factor(encoder.userInfo))
+        }
+
+        private static func factor(_ information: [CodingUserInfoKey: Any]) -> Double {
+            unit.flatMap { information[$0] as? Double } ?? 1
+        }
+    }
+
+    @Test("Types that code themselves get the caller's information, at any depth")
+    func userInfo() throws {
+        let unit = try #require(Length.unit)
+        let lengths = ["page": [Length(millimeters: 210), Length(millimeters: 297)]]
+        let value = try PropertyListValue(encoding: lengths, userInfo: [unit: 10.0])
+        #expect(value == ["page": [21.0, 29.7]])
+        #expect(try value.decode(userInfo: [unit: 10.0]) == lengths)
+        #expect(try value.decode() == ["page": [Length(millimeters: 21), Length(millimeters: 29.7)]])
+    }
 }

@@ -13,11 +13,13 @@ extension PropertyListValue {
     /// let tree = try PropertyListValue(encoding: window)  // ["x": 10, "y": 20]
     /// ```
     ///
-    /// - Parameter value: Any `Encodable` value.
+    /// - Parameters:
+    ///   - value: Any `Encodable` value.
+    ///   - userInfo: The information for types that encode themselves, as their encoder's `userInfo`.
     /// - Throws: An `EncodingError` if a value encodes itself twice or nests more than 499 containers (a file may nest
     ///   500, including the domain itself), or the error of a value that can't be encoded.
-    public init(encoding value: some Encodable) throws {
-        let node = EncodingNode()
+    public init(encoding value: some Encodable, userInfo: [CodingUserInfoKey: Any] = [:]) throws {
+        let node = EncodingNode(userInfo: userInfo)
         try PropertyListValueEncoder.encode(value, into: node, at: [])
         self = try node.finished(at: []) ?? .nullInArray
     }
@@ -28,11 +30,15 @@ extension PropertyListValue {
     /// the requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested, except
     /// that "$null" is a text for a property of the type `String?`.
     ///
-    /// - Parameter type: Any `Decodable` type.
+    /// - Parameters:
+    ///   - type: Any `Decodable` type.
+    ///   - userInfo: The information for types that decode themselves, as their decoder's `userInfo`.
     /// - Returns: The value.
     /// - Throws: A `DecodingError` whose coding path leads to the invalid value, or the type's own error.
-    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-        try PropertyListValueDecoder.decode(type, from: self, readsText: false)
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, userInfo: [CodingUserInfoKey: Any] = [:]
+    ) throws -> Value {
+        try PropertyListValueDecoder.decode(type, from: self, readsText: false, userInfo: userInfo)
     }
 
     /// The string that stands for `nil` where something must be stored, as in Foundation.

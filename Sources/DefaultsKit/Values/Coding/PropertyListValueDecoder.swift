@@ -12,12 +12,14 @@ struct PropertyListValueDecoder: Decoder {
     let codingPath: [any CodingKey]
     /// Whether strings may stand for numbers and Booleans, as `defaults write` stores them.
     let readsText: Bool
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    /// The caller's information for types that decode themselves.
+    let userInfo: [CodingUserInfoKey: Any]
 
     static func decode<Value: Decodable>(
-        _ type: Value.Type, from value: PropertyListValue, readsText: Bool
+        _ type: Value.Type, from value: PropertyListValue, readsText: Bool, userInfo: [CodingUserInfoKey: Any] = [:]
     ) throws -> Value {
-        try PropertyListValueDecoder(value: value, codingPath: [], readsText: readsText).decode(type)
+        try PropertyListValueDecoder(value: value, codingPath: [], readsText: readsText, userInfo: userInfo)
+            .decode(type)
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -44,7 +46,8 @@ struct PropertyListValueDecoder: Decoder {
 
     /// Returns the decoder for an element.
     func decoder(for value: PropertyListValue, at key: any CodingKey) -> PropertyListValueDecoder {
-        PropertyListValueDecoder(value: value, codingPath: codingPath + [key], readsText: readsText)
+        PropertyListValueDecoder(
+            value: value, codingPath: codingPath + [key], readsText: readsText, userInfo: userInfo)
     }
 
     private func unreadable(_ type: any CodingScalar.Type) -> DecodingError {

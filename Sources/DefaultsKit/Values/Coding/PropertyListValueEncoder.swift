@@ -4,7 +4,7 @@ import PropertyList
 struct PropertyListValueEncoder: Encoder {
     let node: EncodingNode
     let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    var userInfo: [CodingUserInfoKey: Any] { node.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         node.becomeDictionary()
@@ -47,6 +47,10 @@ final class EncodingNode {
     }
 
     private var content = Content.empty
+    /// The caller's information for types that encode themselves.
+    let userInfo: [CodingUserInfoKey: Any]
+
+    init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
 
     /// The number of elements in the array so far.
     var count: Int {
@@ -82,7 +86,7 @@ final class EncodingNode {
 
     /// Appends an element to the array, and returns its node.
     func append() -> EncodingNode {
-        let node = EncodingNode()
+        let node = EncodingNode(userInfo: userInfo)
         guard case .array(var nodes) = content else { return node }
         content = .empty
         nodes.append(node)
@@ -94,9 +98,11 @@ final class EncodingNode {
     ///
     /// With `keeps`, it is the existing node, if there is one, as for a container that is requested twice.
     func entry(_ key: String, keeps: Bool) -> EncodingNode {
-        guard case .dictionary(var nodes) = content else { return EncodingNode() }
+        guard case .dictionary(var nodes) = content else {
+            return EncodingNode(userInfo: userInfo)
+        }
         if keeps, let node = nodes[key] { return node }
-        let node = EncodingNode()
+        let node = EncodingNode(userInfo: userInfo)
         content = .empty
         nodes[key] = node
         content = .dictionary(nodes)
