@@ -11,12 +11,15 @@ import Synchronization
 enum ExitingThread {
     private static let first = ForkSafeMutex<(process: pid_t, thread: pthread_t)?>(nil)
     private static let otherExits = Atomic(0)
-    /// The maximum number of threads that may call `exit` at the same time.
-    private static let handlers = 64
+    /// The number of handlers, of which each thread that calls `exit` runs one.
+    ///
+    /// Threads that aren't the first replace theirs. More handlers might not fit in the C library's first list. It
+    /// frees the other lists, which a thread can't wait for if a signal handler has interrupted it in `malloc`.
+    private static let handlers = 16
 
     /// Arranges for the process's edits to be handed over when it exits normally.
     static func begin() {
-        for _ in 0..<handlers { on_exit({ status, _ in ExitingThread.end(status) }, nil) }
+        for _ in 0..<handlers { addHandler() }
         // Once more at the very end, for edits by exit handlers that were registered before these.
         linux_at_end {
             if fork_is_locked() { return }
@@ -35,12 +38,15 @@ enum ExitingThread {
     private static func reportInterruption() {
         if isInterrupted.exchange(true, ordering: .relaxed) { return }
         let text: StaticString = """
-            UserDefaults: exit was called by a signal handler while a value was read or set, so the last edits may not \
-            be saved. Handle the signal with DispatchSource.makeSignalSource, and call exit there.
+            UserDefaults: A signal handler called exit while a value was being read or set, so the last edits may not \
+            have been saved. Ignore the signal with signal(SIGTERM, SIG_IGN), handle it with \
+            DispatchSource.makeSignalSource, and call exit there.
 
             """
         _ = Glibc.write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
     }
+
+    private static func addHandler() { on_exit({ status, _ in ExitingThread.end(status) }, nil) }
 
     /// Hands over edits on the first thread; any other thread sleeps until the process has ended.
     private static func end(_ status: Int32) {
@@ -53,6 +59,7 @@ enum ExitingThread {
         }
         if !isFirst {
             otherExits.add(1, ordering: .relaxed)
+            addHandler()
             while true { pause() }
         }
         Client.shared.handOver()
