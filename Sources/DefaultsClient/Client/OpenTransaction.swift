@@ -35,23 +35,19 @@ package final class OpenTransaction {
         fork_set_transaction(transaction.map { Unmanaged.passUnretained($0).toOpaque() })
     }
 
-    /// Returns this thread's open transaction for a domain, which further ones become part of.
+    /// Returns this thread's open transaction for a domain, which nested transactions join.
     package static func ofThread(for domain: Domain, of client: Client) -> OpenTransaction? {
-        ofThread(for: domain, of: client, endsAtPause: true)
-    }
-
-    private static func ofThread(for domain: Domain, of client: Client, endsAtPause: Bool) -> OpenTransaction? {
         var open = innermost
-        while let transaction = open, transaction.domain != domain || transaction.client !== client {
-            if endsAtPause, transaction.isPaused { return nil }
+        while let transaction = open, !transaction.isPaused {
+            if transaction.domain == domain, transaction.client === client { return transaction }
             open = transaction.outer
         }
-        return endsAtPause && open?.isPaused == true ? nil : open
+        return nil
     }
 
     /// Calls code that doesn't belong to the body of this thread's transaction, such as an observer.
     ///
-    /// What it edits doesn't become part of the transaction. It can't change keys that the transaction uses.
+    /// Its edits don't become part of the transaction, and can't change keys that the transaction uses.
     package static func outside<Result>(_ body: () -> Result) -> Result {
         guard let open = innermost, !open.isPaused else { return body() }
         open.isPaused = true
@@ -113,10 +109,14 @@ package final class OpenTransaction {
     static func refusals(
         of keys: some Sequence<String>, in domain: Domain, of client: Client
     ) -> [String: DefaultsError] {
-        guard let open = ofThread(for: domain, of: client, endsAtPause: false) else { return [:] }
         var refusals: [String: DefaultsError] = [:]
-        for key in keys where open.expected[key] != nil || open.values[key] != nil {
-            refusals[key] = open.refusal(of: key)
+        var next = innermost
+        while let open = next {
+            next = open.outer
+            guard open.domain == domain, open.client === client else { continue }
+            for key in keys where open.expected[key] != nil || open.values[key] != nil {
+                refusals[key] = open.refusal(of: key)
+            }
         }
         return refusals
     }
