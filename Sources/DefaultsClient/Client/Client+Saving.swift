@@ -39,7 +39,7 @@ extension Client {
         if let mustWake {
             if mustWake { requests.wake() }
         } else {
-            guard wakeThread(asking: { $0.barriers.append(barrier) }) else { return .finished([Self.noThread]) }
+            if !wakeThread(asking: { $0.barriers.append(barrier) }) { barrier.finish([Self.noThread]) }
         }
         return .waiting(barrier)
     }
@@ -65,7 +65,7 @@ extension Client {
                 return state.awaitedEdits
             }, work()
         )
-        requests.ask { $0.barriers.append(barrier) }
+        guard wakeThread(asking: { $0.barriers.append(barrier) }) else { return }
         while barrier.wait(milliseconds: milliseconds) == nil {
             let (now, used) = (state.withLock { $0.awaitedEdits }, work())
             guard now < remaining || used - worked > milliseconds / AgentTimeouts.idleShare else {

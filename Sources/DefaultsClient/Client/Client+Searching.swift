@@ -158,7 +158,7 @@ extension Client {
 
     /// Stops delivering change sets to a follower.
     package func remove(_ follower: ChangeFollower) {
-        state.withLock { $0.remove(follower) }
+        release { $0.remove(follower) }
     }
 
     // MARK: Volatile domains

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// A domain is loaded on first use, and its changes are followed from then on, so reads find its values in memory. An
 /// edit takes effect in this process before the call returns; edits are sent in order. Any thread may call any method.
-/// `ModificationLock` is the only lock under which callers' code runs. Lock order: `ModificationLock`, `line`, `state`,
-/// then the lock of a search list or a follower.
+/// `ModificationLock` is the only lock under which callers' code runs. Lock order: `ModificationLock`, `hasThread`,
+/// `line`, `state`, then the lock of a search list, a follower or a barrier.
 package final class Client: Sendable {
     /// The process's own client.
     package static let shared = Client.ofProcess()
@@ -25,9 +25,9 @@ package final class Client: Sendable {
     /// The directories and the agent's socket, or the reason why there are none.
     let location: Result<Location, DefaultsError>
     private let languagesSource = LanguagesSource()
-    /// Whether the thread has been started, and hasn't ended.
+    /// Whether the thread has been started, and hasn't ended for lack of use.
     ///
-    /// In the lock order, the lock comes before all others.
+    /// Under this lock, requests are added, `state` and `threadClock` are locked, and the thread is started.
     private let hasThread = ForkSafeMutex(false)
     /// The clock of the thread's processor time, from which others see whether it is working.
     let threadClock = ForkSafeMutex<ThreadClock?>(nil)
@@ -157,7 +157,11 @@ package final class Client: Sendable {
             if hasThread { requests.ask(asking) }
             return hasThread
         }
-        if !exists { report(Self.noThread, of: .agent) }
+        if !exists {
+            // No thread retains the client and its edits.
+            if endsWhenUnused { FileSuites.retain(self) }
+            report(Self.noThread, of: .agent)
+        }
         return exists
     }
 
@@ -169,8 +173,7 @@ package final class Client: Sendable {
     /// - Returns: False if the client is in use again.
     func endThreadIfUnused() -> Bool {
         hasThread.withLock { hasThread in
-            guard isUnused else { return false }
-            setStale(true)
+            guard isUnused, state.withLock({ $0.forgetUnused() }) else { return false }
             threadClock.withLock { $0 = nil }
             hasThread = false
             return true

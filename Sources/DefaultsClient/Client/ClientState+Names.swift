@@ -132,6 +132,16 @@ extension ClientState {
         return unused
     }
 
+    /// Forgets all domains unless something uses the client, because nobody will follow their changes.
+    ///
+    /// - Returns: Whether nothing uses it.
+    mutating func forgetUnused() -> Bool {
+        guard isUnused else { return false }
+        for name in names.keys { replicas.remove(name) }
+        (names, idle, wanted, damages) = ([:], IdleNames(), [], [:])
+        return true
+    }
+
     // MARK: Search lists
 
     /// A search list, with the application and suites that are needed to rebuild it.

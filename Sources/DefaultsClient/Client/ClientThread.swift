@@ -89,7 +89,7 @@ final class ClientThread {
         client.transition { ((), $0.abandonLoads()) }
     }
 
-    /// Ends the session if nobody uses the client.
+    /// Ends the session if the client is unused.
     ///
     /// - Returns: Whether the thread ends, too; another one may have started since.
     private func endsUnused() -> Bool {

@@ -112,6 +112,27 @@ struct SuiteNameTests {
         }
     }
 
+    @Test("All readers that use a file again after its thread has ended get its present values")
+    func readTogether() throws {
+        try ScratchPlace.withClient { place, client in
+            let path = place.root + "/document"
+            // Registered values retain the client.
+            let (files, domain): (Client, Domain)
+            do {
+                let defaults = try #require(UserDefaults(suiteName: path, in: client))
+                defaults.register(defaults: ["key": "value"])
+                (files, domain) = (defaults.client, defaults.domain)
+            }
+            for number in 1...20 {
+                try place.write(["number": .integer(Int64(number))], to: path + ".plist")
+                DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                    #expect(UserDefaults(suiteName: path, in: client)?.integer(forKey: "number") == number)
+                }
+                #expect(eventually { files.values(of: domain).isEmpty })
+            }
+        }
+    }
+
     @Test("Registered values of files stay when the last instance is released")
     func registered() throws {
         try ScratchPlace.withClient { place, client in
