@@ -132,9 +132,9 @@ extension ClientState {
         return unused
     }
 
-    /// Forgets all domains unless something uses the client, because nobody will follow their changes.
+    /// Forgets all domains if the client is unused, since their changes won't be followed.
     ///
-    /// - Returns: Whether nothing uses it.
+    /// - Returns: Whether it is unused.
     mutating func forgetUnused() -> Bool {
         guard isUnused else { return false }
         for name in names.keys { replicas.remove(name) }

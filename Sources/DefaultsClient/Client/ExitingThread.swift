@@ -11,10 +11,11 @@ import Synchronization
 enum ExitingThread {
     private static let first = ForkSafeMutex<(process: pid_t, thread: pthread_t)?>(nil)
     private static let otherExits = Atomic(0)
-    /// The number of handlers, of which each thread that calls `exit` runs one.
+    /// The number of handlers.
     ///
-    /// Threads that aren't the first replace theirs. More handlers might not fit in the C library's first list. It
-    /// frees the other lists, which a thread can't wait for if a signal handler has interrupted it in `malloc`.
+    /// Each call of `exit` runs one, and replaces it unless it is the first call. More handlers might not fit in the C
+    /// library's first list. It frees any other list, which never ends if a signal handler has interrupted `malloc` to
+    /// call `exit`.
     private static let handlers = 16
 
     /// Arranges for the process's edits to be handed over when it exits normally.

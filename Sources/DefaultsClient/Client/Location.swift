@@ -20,12 +20,12 @@ package struct Location: Sendable {
 
 /// The suites outside the preferences directory, whose files programs name by absolute path.
 ///
-/// Each directory of such files has its own `Client`, without an agent. It has a thread and exists as long as somebody
-/// uses it, or edits are unsaved.
+/// Each directory of such files has its own `Client`, without an agent. It exists, and has a thread, while it is in use
+/// or has unsaved edits.
 package enum FileSuites {
     private struct Entry {
         weak var client: Client?
-        /// The client if it has values that exist only in this process.
+        /// The client, if it has values that exist only in this process, or no thread could be started for it.
         var retained: Client?
     }
 

@@ -120,9 +120,9 @@ extension UserDefaults {
 /// It is recursive, since an observer may make another edit. It is taken before any of Foundation's locks.
 enum ModificationLock {
     private static let recursive = NSRecursiveLock()
-    /// The number of times that the holder has acquired the lock.
+    /// The number of times that the holder has acquired the lock; guarded by `recursive`.
     nonisolated(unsafe) private static var depth = 0
-    /// The instances that have been edited, once for each edit.
+    /// The instances that have been edited, once for each edit; guarded by `recursive`.
     nonisolated(unsafe) private static var edited: [UserDefaults] = []
 
     static func lock() {
