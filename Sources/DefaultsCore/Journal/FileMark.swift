@@ -18,7 +18,8 @@ package struct FileMark: Hashable, Sendable {
     ///
     /// Some of their keys are excluded from the history. They are lost unless the agent saves them.
     package var lost: Set<Revision> = []
-    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    /// The revision of a record up to which the file, or an earlier version of it, has all changes; 0 if that isn't
+    /// known.
     var complete: Revision = 0
     /// Whether the file was missing when the last of these edits was made, so that a program that creates it anew
     /// doesn't know their values.

@@ -19,8 +19,8 @@ package struct FileVersions: Sendable {
         var time: Timestamp
         /// Whether a store had saved the version before and no program had read it, so that none can have a copy.
         var replacesUnread = false
-        /// The hash of the version before, if it is known.
-        var hash: ContentHash?
+        /// The hashes of the version before, as far as they are known: several if only the bytes have changed.
+        var hashes: [ContentHash] = []
         /// The keys that also differ from the version before, in which they have values that aren't known.
         var excluded: [ExcludedKeys] = []
     }
@@ -79,15 +79,15 @@ package struct FileVersions: Sendable {
         if back.isEmpty, excluded.isEmpty { return }
         append(
             Step(
-                back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread, hash: newestHash,
-                excluded: excluded))
+                back: back, isForeign: foreign != nil, time: time, replacesUnread: replacesUnread,
+                hashes: newestHash.map { [$0] } ?? [], excluded: excluded))
     }
 
     /// Appends what a foreign writer has changed in the newest version beyond what is known, because it wrote while no
     /// agent ran.
     package mutating func appendUnseen(writtenAt time: Timestamp) {
         unseen = (total, time)
-        append(Step(back: [:], isForeign: true, time: time, hash: newestHash))
+        append(Step(back: [:], isForeign: true, time: time, hashes: newestHash.map { [$0] } ?? []))
     }
 
     /// Sets the hashes of earlier versions, given by `total` when each was the newest.
@@ -99,7 +99,9 @@ package struct FileVersions: Sendable {
         for (hash, position) in positions {
             let index = position - (total - steps.count)
             guard steps.indices.contains(index) else { continue }
-            (steps[index].hash, steps[index].replacesUnread) = (hash, unread.contains(hash))
+            let isUnread = unread.contains(hash) && (steps[index].hashes.isEmpty || steps[index].replacesUnread)
+            steps[index].hashes.append(hash)
+            steps[index].replacesUnread = isUnread
         }
     }
 
@@ -107,7 +109,7 @@ package struct FileVersions: Sendable {
     ///
     /// A file with that hash and time has been put back. A store that saves the same bytes again adds a later edit.
     func haveReplaced(_ hash: ContentHash, editedAt time: Timestamp) -> Bool {
-        steps.contains { $0.hash == hash && $0.time >= time }
+        steps.contains { $0.hashes.contains(hash) && $0.time >= time }
     }
 
     /// Returns the time of the last change to a key that is excluded from the log that the versions come from; `nil` if
@@ -239,7 +241,7 @@ package struct FileVersions: Sendable {
             // A version that was never read can't be put back, unless the file has its very bytes.
             // A writer whose change was merged before makes the same file if it makes that change again.
             let older = index == skipped ? nil : steps[steps.count - index]
-            let isSame = older?.hash != nil && older?.hash == hash
+            let isSame = hash.flatMap { older?.hashes.contains($0) } ?? false
             let mayBePutBack = older.map { mayBeRestore && !$0.replacesUnread && !walk.hasUnknown } ?? true
             if isSame && mayBeRestore || walk.differing.isEmpty && mayBePutBack {
                 let isRepeated = mayBeRepeated && index == total - (written?.total ?? total)

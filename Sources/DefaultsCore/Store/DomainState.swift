@@ -15,7 +15,8 @@ struct DomainState {
     var earlierVersions: [ContentHash: Int?] = [:]
     /// The hash of the version before the file's, if this agent's last save replaced it unread.
     var unread: ContentHash?
-    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    /// The revision of a record up to which the file, or an earlier version of it, has all changes; 0 if that isn't
+    /// known.
     var complete: Revision = 0
     /// The revisions of change sets in the log that earlier agents lost before they saved them.
     var lostChangeSets: Set<Revision> = []

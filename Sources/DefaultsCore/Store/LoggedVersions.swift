@@ -58,8 +58,8 @@ struct LoggedVersions {
         }
     }
 
-    /// Returns the records in the order in which the file got their changes: an edit that a foreign version lacked
-    /// comes after that.
+    /// Returns the records in the order in which the file got their changes: an edit that wasn't saved before a foreign
+    /// version comes after that.
     private static func inOrder(_ records: [LogRecord], _ marks: [FileMark]) -> [LogRecord] {
         var lacking: [Revision: FileMark] = [:]
         for mark in marks where !mark.isIntent && !mark.pending.isEmpty { lacking[mark.revision] = mark }
@@ -68,7 +68,9 @@ struct LoggedVersions {
         for record in records {
             var index = ordered.count
             if record.changeSet?.source == .file, let mark = lacking[record.revision] {
-                while index > 0, lacks(ordered[index - 1], mark) { index -= 1 }
+                while index > 0, ordered[index - 1].revision > mark.complete, lacks(ordered[index - 1], mark) {
+                    index -= 1
+                }
             }
             ordered.insert(record, at: index)
         }

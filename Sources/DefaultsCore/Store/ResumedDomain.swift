@@ -213,9 +213,10 @@ struct ResumedDomain {
         return ChangeSet(domain: domain, source: .agent, changes: reversed.values.filter { $0.old != $0.new })
     }
 
-    /// The revision of a record up to which the file has all changes; 0 if that isn't known.
+    /// The revision of a record up to which the file, or an earlier version of it, has all changes; 0 if that isn't
+    /// known.
     var complete: Revision {
-        guard case .logged(let mark) = finding else { return 0 }
+        let mark = if case .logged(let mark) = finding { mark } else { certain }
         return mark.missing == 0 ? mark.revision : mark.complete
     }
 

@@ -112,8 +112,7 @@ extension StoreState {
             defer { if state.merge.pending.isEmpty { state.failure = nil } }
             return merging(&state.merge)
         }
-        let isComplete = domains[domain]?.merge.pending.isEmpty == true
-        domains[domain]?.complete = isComplete ? log.head : 0
+        if domains[domain]?.merge.pending.isEmpty == true { domains[domain]?.complete = log.head }
         return actions
     }
 

@@ -21,12 +21,14 @@ extension StoreState {
     ///   - isInPlace: Whether the file itself is written. Even before its content changes, its times then do, so they
     ///     don't tell whether somebody else has written it.
     mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?, isInPlace: Bool = false) {
-        let mark = FileMark(
+        var mark = FileMark(
             domain: domain, hash: hash, revision: plan.revision,
             lost: (domains[domain]?.lostChangeSets ?? []).filter { $0 >= log.oldest }, isIntent: true,
             expected: isInPlace ? nil : plan.expected?.identity.stamp)
-        domains[domain]?.intent = (mark, plan.edits)
         outbox?.append(.mark(mark))
+        // For the mark that repeats this one while later edits are pending.
+        mark.complete = plan.excess == nil ? plan.revision : domains[domain]?.complete ?? 0
+        domains[domain]?.intent = (mark, plan.edits)
     }
 
     /// Records that a plan has been carried out.
@@ -47,8 +49,10 @@ extension StoreState {
         domains[domain]?.setFile(version)
         domains[domain]?.unread = replacesUnread ? plan.expected?.hash : nil
         domains[domain]?.format = format
-        domains[domain]?.complete = plan.excess == nil ? plan.revision : 0
-        if plan.excess == nil { domains[domain]?.failure = nil }
+        if plan.excess == nil {
+            domains[domain]?.complete = plan.revision
+            domains[domain]?.failure = nil
+        }
         recordMarks(of: domain)
         let report = reportResolution(of: domain, at: now)
         return report + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])

@@ -161,6 +161,7 @@ struct StoreState: LoggedState {
         let keys = intent.pending.keys
         intent.replaced = Difference(uniqueKeysWithValues: keys.map { ($0, saved[$0].map(\.value) ?? base[$0]) })
         intent.lost.formUnion(mark.lost.subtracting(saved.values.compactMap(\.lostWithAgent)))
+        if intent.missing == 0 || !state.lostChangeSets.isEmpty { intent.complete = 0 }
         return [mark, intent]
     }
 

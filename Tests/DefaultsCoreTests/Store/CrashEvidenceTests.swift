@@ -49,6 +49,41 @@ struct CrashEvidenceTests {
         #expect(versions.totals(of: marks, since: 1) == [hashes[1]: 1, hashes[3]: 2, hashes[2]: 3, hashes[4]: 4])
     }
 
+    @Test("A version that another program made from an old one comes after the edits that were saved before it")
+    func staleVersion() {
+        let domain = Domain(DomainName(unchecked: "a"))
+        let time = { Timestamp(nanoseconds: $0) }
+        func record(_ revision: Revision, _ source: Writer, overruling stale: [String] = []) -> LogRecord {
+            var changeSet = ChangeSet(
+                domain: domain, source: source, changes: [KeyChange(key: "k\(revision)", old: nil, new: 1)])
+            changeSet.overruled = stale.map {
+                Overruled(key: $0, value: nil, writer: .file, reason: .olderVersion(time(1)))
+            }
+            return LogRecord(revision: revision, time: time(Int64(revision)), event: .change(changeSet))
+        }
+        // The program had loaded version 1, so the agent sets the keys of versions 2 and 3 again. Edit 4 wasn't saved.
+        let records = [
+            record(1, .testApp), record(2, .testApp), record(3, .testApp), record(4, .testApp),
+            record(5, .file, overruling: ["k2", "k3"]),
+        ]
+        let hashes = (0...6).map { ContentHash(value: $0) }
+        func edit(_ key: String, by writer: Writer) -> (String, Edit) {
+            (key, Edit(value: 1, time: time(4), writer: writer, sequence: writer == .agent ? Edit.unordered : 4))
+        }
+        let pending = Dictionary(
+            uniqueKeysWithValues: [edit("k2", by: .agent), edit("k3", by: .agent), edit("k4", by: .testApp)])
+        var stale = FileMark(domain: domain, hash: hashes[5], revision: 5, pending: pending)
+        stale.complete = 3
+        for mark in [stale, stale.ofReplacedVersion] {
+            let marks =
+                (1...3).map { FileMark(domain: domain, hash: hashes[$0], revision: Revision($0)) }
+                + [mark, FileMark(domain: domain, hash: hashes[6], revision: 5)]
+            let versions = LoggedVersions(of: records, marks: marks)
+            let totals = versions.totals(of: marks, since: 1)
+            #expect(totals == [hashes[1]: 1, hashes[2]: 2, hashes[3]: 3, hashes[5]: 4, hashes[6]: 6])
+        }
+    }
+
     /// Announces the save of what is pending, as a store does before it makes the save.
     private func announce(_ store: Store, _ fixture: StoreFixture) throws -> (plan: SavePlan, bytes: [UInt8]?) {
         let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
@@ -181,26 +216,45 @@ struct CrashEvidenceTests {
         }
     }
 
-    @Test("A program that writes a displaced version, of which a rewritten log has the mark, had its edits")
-    func displacedAfterRewriting() throws {
+    @Test(
+        "A program that writes a displaced version, of which a rewritten log has the mark, had its edits",
+        arguments: [false, true])
+    func displacedAfterRewriting(isEditedAgain: Bool) throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["k": 0, "x": 0])
-            try first.save(fixture.domain)
-            fixture.edit(first, ["k": 1])
-            try first.save(fixture.domain)
-            fixture.edit(first, ["k": 2])
-            first.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
-            first.maintainJournal(HistoryLimits())
-            let (plan, bytes) = try announce(first, fixture)
-            let path = hiddenPath(fixture, plan, bytes)
-            #expect(rename(fixture.path, path) == 0)
-            try RawFile.write(#require(bytes), to: fixture.path)
-            letTimePass()
-            try RawFile.write(PropertyListValue.dictionary(["k": 1, "x": 5]).write(as: .xml), to: path)
-            let second = try fixture.resumedStore()
-            _ = second.examineDisplaced(olderThan: .zero)
-            #expect(fixture.values(second) == ["k": 2, "x": 5])
+            /// Makes an announced save, of which a crash leaves the displaced file. Then a program writes that.
+            func crash(saving plan: SavePlan, _ bytes: [UInt8]?, writing values: DomainValues? = nil) throws {
+                let path = hiddenPath(fixture, plan, bytes)
+                #expect(rename(fixture.path, path) == 0)
+                try RawFile.write(#require(bytes), to: fixture.path)
+                guard let values else { return }
+                letTimePass()
+                try RawFile.write(PropertyListValue.dictionary(values).write(as: .xml), to: path)
+            }
+            func rewriteLog(of store: Store) {
+                store.journal?.logFile.withLock { $0.file?.sizeLimit = 0 }
+                store.maintainJournal(HistoryLimits())
+            }
+            var store = try fixture.storeWithLog()
+            fixture.edit(store, ["k": 0, "x": 0])
+            try store.save(fixture.domain)
+            fixture.edit(store, ["k": 1])
+            try store.save(fixture.domain)
+            if isEditedAgain {
+                fixture.edit(store, ["k": 2])
+                let (plan, bytes) = try announce(store, fixture)
+                fixture.edit(store, ["k": 3])
+                rewriteLog(of: store)
+                try crash(saving: plan, bytes)
+                store = try fixture.resumedStore()
+            } else {
+                fixture.edit(store, ["k": 2])
+                rewriteLog(of: store)
+            }
+            let (plan, bytes) = try announce(store, fixture)
+            try crash(saving: plan, bytes, writing: ["k": isEditedAgain ? 2 : 1, "x": 5])
+            store = try fixture.resumedStore()
+            _ = store.examineDisplaced(olderThan: .zero)
+            #expect(fixture.values(store) == ["k": isEditedAgain ? 3 : 2, "x": 5])
         }
     }
 
