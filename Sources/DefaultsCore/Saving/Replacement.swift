@@ -52,8 +52,8 @@ struct Replacement {
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
         try new.synchronize()
-        let checked = Timestamp.now()
-        if let obstacle = try obstacle(to: old, expected) { return obstacle }
+        var checked = Timestamp.now()
+        if let obstacle = try obstacle(to: old, expected, at: &checked) { return obstacle }
         if status.st_nlink > 1 {
             // The file's other hard links must keep referring to it, so it is written in place.
             linux_lease_release(old.number)
@@ -169,8 +169,8 @@ struct Replacement {
             return Path.isMissing(target) ? .saved(nil, displaced: nil) : .fileChanged
         }
         guard let old = try openTarget() else { return .fileChanged }
-        let checked = Timestamp.now()
-        if let obstacle = try obstacle(to: old, expected) { return obstacle }
+        var checked = Timestamp.now()
+        if let obstacle = try obstacle(to: old, expected, at: &checked) { return obstacle }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(target, temporaryPath) }
         } catch {
@@ -204,6 +204,14 @@ struct Replacement {
     private func obstacle(
         to old: borrowing FileDescriptor, _ expected: FileVersion
     ) throws(SystemCall.Failure) -> SaveResult? {
+        var checked = Timestamp.now()
+        return try obstacle(to: old, expected, at: &checked)
+    }
+
+    /// Does the same, and sets the time of the comparison, or of a moment before it.
+    private func obstacle(
+        to old: borrowing FileDescriptor, _ expected: FileVersion, at checked: inout Timestamp
+    ) throws(SystemCall.Failure) -> SaveResult? {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: nil)
         while linux_lease_read(old.number) != 0, errno == EAGAIN {
             switch policy {
@@ -217,6 +225,7 @@ struct Replacement {
             }
             _ = backoff.wait()
         }
+        checked = .now()
         return try hasContent(old, of: expected) ? nil : .fileChanged
     }
 
