@@ -83,6 +83,9 @@ package struct GlobPattern: Hashable, Sendable {
     /// Whether the pattern has wildcards, so that more than one name can match.
     package var hasWildcards: Bool { !middle.isEmpty }
 
+    /// The number of bytes that aren't wildcards: the more, the fewer names match.
+    var literalCount: Int { prefix.count + suffix.count + middle.count { $0.byte != nil } }
+
     /// Returns whether the pattern matches the whole name.
     ///
     /// Without wildcards, bytes are compared. With wildcards, the time is proportional to the name's length times the

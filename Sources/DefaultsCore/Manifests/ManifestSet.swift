@@ -5,8 +5,9 @@ import PropertyList
 
 /// The manifests of domains, by the names of their files.
 ///
-/// Of several for one domain, an enforced one is used before others, one for exactly this domain before a pattern, and
-/// one in an earlier directory before those in later ones. A file that can't be used disables nothing but itself.
+/// Of several for one domain, an enforced one is used before others, one for exactly this domain before a pattern, a
+/// pattern with more characters beside its wildcards before others, and one in an earlier directory before those in
+/// later ones. A file that can't be used disables nothing but itself.
 package struct ManifestSet: Sendable {
     /// A manifest in a file.
     package struct Entry: Sendable {
@@ -76,14 +77,24 @@ package struct ManifestSet: Sendable {
                 }
             }
         }
+        // Those for the same domains stay in the order of the directories.
+        let order = patterns.enumerated().sorted { first, second in
+            let (one, other) = (first.element, second.element)
+            if one.entry.isEnforced != other.entry.isEnforced { return one.entry.isEnforced }
+            if one.name.literalCount != other.name.literalCount {
+                return one.name.literalCount > other.name.literalCount
+            }
+            return first.offset < second.offset
+        }
+        patterns = order.map(\.element)
     }
 
     /// Returns the manifest of a domain; `nil` if it has none.
     package func entry(for name: DomainName) -> Entry? {
         let exact = named[name]
         if patterns.isEmpty || exact?.isEnforced == true { return exact }
-        let matching = patterns.filter { $0.name.matches(name.description) }.map(\.entry)
-        return matching.first(where: \.isEnforced) ?? exact ?? matching.first
+        let matching = patterns.first { $0.name.matches(name.description) }?.entry
+        return matching?.isEnforced == true ? matching : exact ?? matching
     }
 
     package var isEmpty: Bool { named.isEmpty && patterns.isEmpty }

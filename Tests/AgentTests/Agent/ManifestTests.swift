@@ -70,6 +70,12 @@ struct ManifestTests {
             try agent.place.describe("a.*", with: Self.size)
             try agent.synchronize()
             #expect(try violations(agent) == ["a.b Size maximum"])
+            // Of several, the one with the longest name without wildcards applies.
+            try agent.place.describe("a.b*", with: "{ pfm_name = Size; pfm_type = string; }")
+            try agent.place.describe("*b", with: "{ pfm_name = Size; pfm_type = date; }")
+            try agent.synchronize()
+            #expect(try violations(agent) == ["a.b Size type"])
+            #expect(try agent.defaults("describe", "a.b").output.contains("string"))
         }
     }
 
