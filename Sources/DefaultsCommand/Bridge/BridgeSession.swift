@@ -130,7 +130,8 @@ struct BridgeSession {
         do throws(Failure) {
             value = try JSONReader.read(text, limits: Frame.requestLimits, firstLine: line)
         } catch {
-            return fail(DefaultsError(.protocolViolation, error.message))
+            let number = JSONReader.value(of: "request", inObject: text, limits: Frame.requestLimits)
+            return fail(DefaultsError(number == nil ? .protocolViolation : .invalidValue, error.message), number)
         }
         guard case .dictionary(let request) = value else {
             return fail(DefaultsError(.protocolViolation, "Line \(line): A request must be an object."))

@@ -10,6 +10,8 @@ package struct JSONReader {
     private let bytes: [UInt8]
     private let limits: PropertyListLimits
     private var index = 0
+    /// Whether what a property list can't hold is read as something else.
+    private var skipsImpossible = false
 
     /// An error in the text, and its offset.
     struct Problem: Error {
@@ -39,6 +41,14 @@ package struct JSONReader {
             throw Failure(
                 "JSON, line \(line), column \(column) (byte \(error.offset)): \(error.message).", .dataError)
         }
+    }
+
+    /// Returns the value of a key of an object in which a property list can't hold other values; `nil` if there is none.
+    static func value(of key: String, inObject bytes: [UInt8], limits: PropertyListLimits) -> PropertyListValue? {
+        var reader = JSONReader(bytes: bytes, limits: limits)
+        reader.skipsImpossible = true
+        guard case .dictionary(let entries)? = try? reader.document() else { return nil }
+        return entries[key]
     }
 
     /// Returns whether text that isn't a property list is likely to be JSON: an array, or an object whose first key is
@@ -111,6 +121,7 @@ package struct JSONReader {
         switch word {
         case "true": return .boolean(true)
         case "false": return .boolean(false)
+        case "null" where skipsImpossible: return .boolean(false)
         case "null": throw problem("a property list can't hold null; leave the key out", at: start)
         default: return try number(word, at: start)
         }
@@ -137,13 +148,17 @@ package struct JSONReader {
             if digits.reversed().drop(while: { $0 == "0" }).count <= 17, let real = Double(word), real.isFinite {
                 return .real(real)
             }
-            throw problem("the number \(word) doesn't fit in 64 bits", at: start)
+            return try tooLarge(word, at: start)
         }
         guard let real = Double(word), digits.allSatisfy({ $0.isNumber || "eE.+-".contains($0) }) else {
             throw problem("expected a value", at: start)
         }
-        guard real.isFinite else { throw problem("the number \(word) doesn't fit in 64 bits", at: start) }
-        return .real(real)
+        return real.isFinite ? .real(real) : try tooLarge(word, at: start)
+    }
+
+    private func tooLarge(_ number: String, at start: Int) throws(Problem) -> PropertyListValue {
+        guard skipsImpossible else { throw problem("the number \(number) doesn't fit in 64 bits", at: start) }
+        return .boolean(false)
     }
 
     private mutating func array(depth: Int) throws(Problem) -> PropertyListValue {
@@ -172,6 +187,7 @@ package struct JSONReader {
             }
         } while consume(",")
         try expect("}")
+        if skipsImpossible { return .dictionary(entries) }
         return try Self.wrapped(entries) { problem("\($0)", at: start) } ?? .dictionary(entries)
     }
 

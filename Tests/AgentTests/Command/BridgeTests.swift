@@ -57,6 +57,13 @@ struct BridgeTests {
                 #expect(answer["type"] as? String == "failure")
                 #expect((answer["message"] as? String)?.contains(complaint) == true, "\(line): \(answer)")
             }
+            // The one who asks waits for an answer to this number.
+            for value in ["null", #"{"$date":"soon"}"#, "99999999999999999999", #"{"$data":"*"}"#] {
+                try bridge.send(#"{"type":"edit","domain":"a.b","set":{"k":"# + value + #"},"request":41}"#)
+                let answer = try bridge.object()
+                #expect(answer["code"] as? String == "invalidValue")
+                #expect((answer["request"] as? NSNumber)?.intValue == 41, "\(value): \(answer)")
+            }
             // A line that is too long is refused once.
             let data = String(repeating: "A", count: 90 << 20)
             try bridge.send(#"{"request":1,"type":"edit","domain":"a.b","set":{"k":{"$data":"\#(data)"}}}"#)
