@@ -37,7 +37,7 @@ struct DomainManifest {
     /// Checks an edit before it is made, and reports what it breaks.
     ///
     /// - Parameters:
-    ///   - keys: The keys that change.
+    ///   - keys: The keys that change, or are set to the values that they have.
     ///   - old: The values of the domain before, at least of these keys.
     ///   - values: The values afterwards.
     ///   - isStrict: Whether an edit that breaks the manifest is refused.
@@ -46,26 +46,40 @@ struct DomainManifest {
     func check(
         _ keys: Set<String>, from old: DomainValues, to values: DomainValues, isStrict: Bool, reports: Bool = true
     ) throws {
-        let violations = manifest.violations(of: keys, from: old, to: values)
+        let changed = keys.filter { old[$0] != values[$0] }
+        let violations =
+            manifest.violations(of: changed, from: old, to: values)
+            + manifest.violations(of: keys.subtracting(changed), in: values, limitedTo: Violation.Rule.ofOneValue)
         guard let first = violations.first else { return }
-        if isStrict { throw Failure("\(text(first)) Nothing was changed.", .dataError) }
+        if isStrict { throw Failure("\(text(first, in: values)) Nothing was changed.", .dataError) }
         if entry.isEnforced,
             let refused = violations.first(where: {
-                keys.contains($0.key) && Violation.Rule.ofOneValue.contains($0.rule)
+                changed.contains($0.key) && Violation.Rule.ofOneValue.contains($0.rule)
             })
         {
-            throw Failure("\(text(refused)) Nothing was changed, because \(entry.path) is enforced.", .dataError)
+            throw Failure(
+                "\(text(refused, in: values)) Nothing was changed, because \(entry.path) is enforced.", .dataError)
         }
         guard reports else { return }
-        for violation in violations.prefix(Self.maximumReports) { Failure.report(text(violation)) }
+        for violation in violations.prefix(Self.maximumReports) { Failure.report(text(violation, in: values)) }
         let rest = violations.count - Self.maximumReports
         if rest > 0 { Failure.report("\(rest.counting("more value")) break the manifest \(entry.path).") }
     }
 
     private static let maximumReports = 10
 
+    /// The options of `write` for types, which otherwise writes a string.
+    private static let typeOptions = [
+        "integer": "-int", "real": "-float", "boolean": "-bool", "date": "-date", "data": "-data",
+    ]
+
     /// Returns the sentence about a violation, with a suggestion for a key that isn't known.
-    private func text(_ violation: Violation) -> String {
+    private func text(_ violation: Violation, in values: DomainValues) -> String {
+        if violation.rule == .type, violation.path.isEmpty, case .string? = values[violation.key],
+            case .string(let kind)? = violation.limit, let option = Self.typeOptions[kind]
+        {
+            return "\(violation.description.dropLast()), and not a string: use \(option)."
+        }
         guard violation.rule == .unknown else { return violation.description }
         if violation.path.isEmpty, let inner = manifest.key(at: violation.key) {
             return "\(violation.description) It describes \"\(inner.key.name)\" in the dictionary "

@@ -35,7 +35,12 @@ struct ManifestVerbTests {
         write("Size", "-int", "12", fails: ""),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72."),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72. Nothing was changed.", strictly: true),
-        write("Size", "12", fails: "\"Size\" must be a whole number."),
+        write("Size", "12", fails: "\"Size\" must be a whole number, and not a string: use -int."),
+        // A value that is there already is still asked for.
+        CommandCase(
+            files: ["p/a.b.plist": "{ Size = <*I99>; }"],
+            commands: [["write", "--strict", "a.b", "Size", "-int", "99"]],
+            status: 65, errors: "defaults: \"Size\" must be at most 72. Nothing was changed.\n"),
         write("Theme", "-string", "pink", fails: "\"Theme\" must be one of \"light\", \"dark\"."),
         write("Siez", "-int", "1", fails: "\"Siez\" \(unknown) Did you mean \"Size\"?"),
         write(
@@ -60,7 +65,7 @@ struct ManifestVerbTests {
             files: ["p/a.b.plist": "{ Password = geheim; }"], commands: [["explain", "a.b", "Password"]],
             output: "* you, any host  $P/a.b.plist  \"(sensitive)\"\n"),
         // The whole domain is replaced.
-        write("{ Size = 1; }", fails: "\"Size\" must be a whole number."),
+        write("{ Size = 1; }", fails: "\"Size\" must be a whole number, and not a string: use -int."),
         // Only what an edit changes is checked.
         CommandCase(
             files: ["p/a.b.plist": "{ Size = <*I99>; Other = 1; }"],
