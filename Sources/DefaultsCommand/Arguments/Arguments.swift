@@ -68,7 +68,9 @@ package enum Arguments {
                 others.append(argument)
                 if OptionTable.hasValue(argument), let value = rest.popFirst() { others.append(value) }
             } else if verb == nil, argument != "--" {
-                begin(argument.lowercased())
+                // An unknown verb is reported as it was typed.
+                let name = argument.lowercased()
+                begin(OptionTable.verb(named: name) == nil ? argument : name)
             } else if let verb, isPlural(verb), argument != "--" {
                 others.append(argument)
             } else {

@@ -55,8 +55,8 @@ enum UnknownArgument {
 
     private static func unknownVerb(_ name: String) -> Failure {
         let names = OptionTable.verbs.flatMap(\.names)
-        return Failure(
-            "Unknown verb \"\(name)\".\(Suggestion.question(name, among: names)) See `defaults --help`.", .usage)
+        let question = Suggestion.question(name.lowercased(), among: names)
+        return Failure("Unknown verb \"\(name)\".\(question) See `defaults --help`.", .usage)
     }
 
     private static func unknown(_ option: String, to verb: OptionTable.Verb?) -> Failure {

@@ -194,7 +194,8 @@ struct VerbTests {
     static let nearNames: [CommandCase] =
         [
             ("raed", " Did you mean \"read\"?"), ("tial", " Did you mean \"tail\"?"),
-            ("explian", " Did you mean \"explain\"?"), ("x", ""), ("frobnicate", ""),
+            ("explian", " Did you mean \"explain\"?"), ("x", ""), ("frobnicate", ""), ("fontSize", ""),
+            ("Raed", " Did you mean \"read\"?"),
         ].flatMap { verb, end in
             [[verb, "a.b"], ["help", verb], ["--directory", "$P", verb]].map { command in
                 CommandCase(
