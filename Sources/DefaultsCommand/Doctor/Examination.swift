@@ -36,7 +36,8 @@ struct Examination {
             agentRuns: isAnswered, socketPath: location.address.flatMap { $0.isExplicit ? nil : $0.socketPath })
         let system = agent?.system ?? SystemDirectories(environment: environment)
         if let directory = location.directory {
-            findings += DirectoryExamination(directory).findings(agentRuns: isAnswered)
+            let agentRuns = isAnswered || AgentClaim.isHeld(of: directory)
+            findings += DirectoryExamination(directory).findings(agentRuns: agentRuns)
             findings += fileSystem?.findings ?? []
             if !isAnswered { findings += DomainExamination(of: directory, under: system).findings }
             findings += Self.settings(directory)

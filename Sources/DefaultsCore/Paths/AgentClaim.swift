@@ -108,6 +108,11 @@ package final class AgentClaim: Sendable {
         return LockFile.isLocked(at: path) ? holder(at: path) : nil
     }
 
+    /// Returns whether an agent has claimed a directory, even if it doesn't answer, or runs in another container.
+    package static func isHeld(of directory: PreferencesDirectory) -> Bool {
+        LockFile.isLocked(at: path(in: directory))
+    }
+
     /// Returns whether a killed agent has left its claim's file in a directory, and no other agent has claimed the
     /// directory since.
     package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {
