@@ -62,11 +62,13 @@ struct OpenDomain {
         var damages: [String] = []
         for layer in layers {
             let snapshot = try backend.snapshot(of: layer)
-            if let damage = snapshot.damage { damages.append(damage) }
+            if let damage = snapshot.damage {
+                damages.append(snapshot.values.isEmpty ? damage : "\(damage) The file's last good values are used.")
+            }
             values.merge(snapshot.values) { first, _ in first }
         }
         if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
-        for damage in damages { Failure.report("\(damage) The file's last good values, if any, are used.") }
+        for damage in damages { Failure.report(damage) }
         guard !values.isEmpty else { throw NotFound.domain(self) }
         return values
     }
@@ -87,9 +89,11 @@ struct OpenDomain {
         let old = try backend.snapshot(of: domain, keys: isWhole ? nil : Array(edit.keys)).values
         var values = replacesAll ? [:] : old
         for (key, value) in edit { values[key] = value }
-        // Values that stay as they are aren't this edit's.
-        let changed = Set(edit.keys).union(replacesAll ? Array(old.keys) : []).filter { values[$0] != old[$0] }
-        try manifest.check(changed, from: old, to: values, isStrict: isStrict, reports: reports)
+        // Values that stay as they are aren't this edit's, unless it sets nothing else.
+        let keys = Set(edit.keys).union(replacesAll ? Array(old.keys) : [])
+        let changed = keys.filter { values[$0] != old[$0] }
+        try manifest.check(
+            changed.isEmpty ? keys : changed, from: old, to: values, isStrict: isStrict, reports: reports)
     }
 
     /// Whether there are managed or system values under the domain's name.
