@@ -43,7 +43,7 @@ package struct JSONReader {
         }
     }
 
-    /// Returns the value of a key of an object in which a property list can't hold other values; `nil` if there is none.
+    /// Returns the value of a key of an object in which a property list can't hold other values; `nil` if it has none.
     static func value(of key: String, inObject bytes: [UInt8], limits: PropertyListLimits) -> PropertyListValue? {
         var reader = JSONReader(bytes: bytes, limits: limits)
         reader.skipsImpossible = true
