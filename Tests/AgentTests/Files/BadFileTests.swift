@@ -153,12 +153,12 @@ struct BadFileTests {
         }
     }
 
-    /// Shell commands that put something other than a regular file in a domain's place.
+    /// Shell commands that make something other than a regular file, to be put in a domain's place.
     static let obstacles =
         [
-            "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist",
-            "mkfifo ../fifo; ln -s ../fifo a.b.plist", "ln -s ../nowhere/target a.b.plist",
-        ] + (canMakeDevices ? ["mknod a.b.plist c 1 5", "mknod ../zero c 1 5; ln -s ../zero a.b.plist"] : [])
+            "mkdir ../new", "mkfifo ../new", "ln -s a.b.plist ../new", "mkfifo ../fifo; ln -s ../fifo ../new",
+            "ln -s ../nowhere/target ../new",
+        ] + (canMakeDevices ? ["mknod ../new c 1 5", "mknod ../zero c 1 5; ln -s ../zero ../new"] : [])
 
     /// Whether the test can create devices.
     ///
@@ -175,7 +175,12 @@ struct BadFileTests {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let path = agent.place.path("a.b")
             let follower = try agent.follow()
-            let reasons = try follower.damages { try agent.shell("rm a.b.plist; \(script)") }
+            try agent.shell(script)
+            let reasons = try follower.damages {
+                // A directory can't replace a file in one step, and the agent must not take the file for removed.
+                #expect(unlink(path) == 0)
+                #expect(rename("\(agent.place.preferences)/../new", path) == 0)
+            }
             #expect(reasons.count == 1 && reasons.first?.hasPrefix(path) == true, "\(reasons)")
             #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
 
