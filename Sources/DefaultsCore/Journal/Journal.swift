@@ -123,7 +123,10 @@ package final class Journal: Sendable {
     func close(_ state: ForkSafeMutex<some LoggedState>) {
         // Wait until a new version of the file is complete.
         archive.withLock { archive in
-            if logFile.withLock({ !$0.isInPlace }) { _ = replaceFile(of: state, within: .init(), archive: &archive) }
+            // What kept the log from being written may be over.
+            if logFile.withLock({ !$0.isInPlace || $0.problem != nil }) {
+                _ = replaceFile(of: state, within: .init(), archive: &archive)
+            }
             logFile.withLock { file in
                 try? file.file?.close()
                 file.phase = .none

@@ -41,6 +41,7 @@ extension Engine {
         await finishReloads(of: names)
         if store.hasOpenDisplaced(among: domains) { await examineDisplaced() }
         let failures = await save(pending(among: domains)).map(\.error)
+        await resumeJournal()
         return (store.cursor, failures)
     }
 

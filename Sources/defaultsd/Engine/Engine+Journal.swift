@@ -22,6 +22,14 @@ extension Engine {
         fail(.maintainJournal)
     }
 
+    /// Writes the log to its file again if that had failed, without waiting for the next planned attempt.
+    func resumeJournal() async {
+        guard store.journal?.problem != nil, maintenance.begin() else { return }
+        let history = settings.history
+        await onDisk { $0.maintainJournal(history) }
+        finishMaintenance(wasLost: true)
+    }
+
     private func finishMaintenance(wasLost: Bool) {
         let isWantedAgain = maintenance.finish()
         maintenance.awaitsSaves = store.hasExcludedEdits

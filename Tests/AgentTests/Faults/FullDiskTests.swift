@@ -74,6 +74,34 @@ struct FullDiskTests {
         }
     }
 
+    @Test(
+        "Once a full disk has space, the next sync saves the history, or the end of the agent",
+        arguments: [true, false])
+    func history(isSynchronized: Bool) throws {
+        try AgentProcess.withPlace { root in
+            try RawFile.makeDirectory(root.state)
+            let disk = try SmallFileSystem(at: root.state, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: root.preferences, runtime: root.runtime, state: disk.path)
+            let first = try AgentProcess(place)
+            defer { first.kill() }
+            try fill(disk)
+            try first.defaults("write", "a.b", "key", String(repeating: "x", count: 8_000))
+            #expect(try first.status()["errors"] != [])
+            let history = try first.defaults("log", "--json", "a.b").output
+            #expect(history.contains("\"app\""))
+            unlink(disk.path + "/fill")
+            if isSynchronized {
+                #expect(try first.defaults("sync").status == 0)
+                first.kill()
+            } else {
+                first.terminate()
+            }
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            #expect(try second.defaults("log", "--json", "a.b").output == history)
+        }
+    }
+
     @Test("A full disk under the change log is reported and blocks no edit, and the log resumes afterwards")
     func changeLog() throws {
         try AgentProcess.withPlace { root in
