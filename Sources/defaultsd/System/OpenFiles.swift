@@ -25,7 +25,7 @@ enum OpenFiles {
         guard access(directory, F_OK) == 0 else {
             throw DefaultsError(
                 .agentUnavailable, errno: errno,
-                "The agent needs \(directory) to know its open files.",
+                "The agent can't list its open files in \(directory)",
                 remedy: "Mount it with `mount -t proc proc /proc`.")
         }
         let (limit, inUse) = (limit, inUse(below: limit))
