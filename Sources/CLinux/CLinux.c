@@ -8,7 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -94,6 +98,50 @@ int linux_peer_of(int fd, struct linux_peer *peer) {
     peer->uid = credentials.uid;
     peer->gid = credentials.gid;
     return 0;
+}
+
+int linux_tcp_socket_of(
+    uint32_t address, uint16_t port, uint32_t peer_address, uint16_t peer_port, struct linux_tcp_socket *found) {
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 body;
+    } question = {
+        .header = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {
+            .sdiag_family = AF_INET,
+            .sdiag_protocol = IPPROTO_TCP,
+            .id = {
+                .idiag_sport = port,
+                .idiag_dport = peer_port,
+                .idiag_src = {address},
+                .idiag_dst = {peer_address},
+                .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE},
+            },
+        },
+    };
+    union {
+        struct nlmsghdr header;
+        char bytes[4096];
+    } answer;
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0) return -1;
+    // The kernel answers before `send` returns.
+    ssize_t length = send(fd, &question, sizeof question, 0);
+    if (length >= 0) length = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
+    int error = errno;
+    close(fd);
+    if (length >= 0) {
+        const struct nlmsgerr *failure = NLMSG_DATA(&answer.header);
+        const struct inet_diag_msg *socket = NLMSG_DATA(&answer.header);
+        if (answer.header.nlmsg_type == SOCK_DIAG_BY_FAMILY && length >= (ssize_t)NLMSG_LENGTH(sizeof *socket)) {
+            *found = (struct linux_tcp_socket){socket->idiag_uid, socket->idiag_inode, socket->idiag_state};
+            return 0;
+        }
+        int refused = answer.header.nlmsg_type == NLMSG_ERROR && length >= (ssize_t)NLMSG_LENGTH(sizeof *failure);
+        error = refused && failure->error < 0 ? -failure->error : EPROTO;
+    }
+    errno = error;
+    return -1;
 }
 
 int64_t linux_file_system_type(int fd) {

@@ -31,7 +31,12 @@ struct DefaultsViewer: ParsableCommand {
             Bridge(command), showing: domain, host, isReadOnly: readOnly, endingAfter: .seconds(Int64(endAfter)),
             on: group.next())
         let address: String
-        do { address = try viewer.entrance(of: viewer.listen()) } catch {
+        do { address = try viewer.entrance(of: viewer.listen()) } catch let failure as SystemCall.Failure {
+            Self.log(
+                "The kernel doesn't say which user opens a connection, so other users can't be kept out: "
+                    + "\(SystemCall.message(failure.number)). If it lacks tcp_diag, run `modprobe tcp_diag` as root.")
+            throw ExitCode(69)
+        } catch {
             Self.log("No port on the loopback interface can be opened: \(error)")
             throw ExitCode(69)
         }

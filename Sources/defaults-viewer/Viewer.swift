@@ -12,6 +12,8 @@ final class Viewer: Sendable {
     /// The numbers that keep the server small and lively.
     enum Limits {
         static let connections = 64
+        /// The number of refused connections that are answered at a time.
+        static let refusals = 16
         /// The size of a request's body, in bytes: an edit of a large value is the largest.
         static let body = 64 << 20
         /// The time for a whole request to arrive, and between requests.
@@ -27,6 +29,7 @@ final class Viewer: Sendable {
         var access: Access
         let bridge: Bridge
         var connections = 0
+        var refusals = 0
         var streams: [ObjectIdentifier: EventStream] = [:]
         var end: Scheduled<Void>?
         var whenEntered: @Sendable () -> Void = {}
@@ -51,18 +54,25 @@ final class Viewer: Sendable {
     }
 
     /// Opens a port of the loopback interface, and returns it.
+    ///
+    /// - Throws: `SystemCall.Failure` if the kernel can't say which user opens a connection.
     func listen() throws -> Int {
         let channel = try ServerBootstrap(group: loop)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Another user's flood of connections must not crowd out the browser's. The kernel has a limit of its own.
+            .serverChannelOption(.backlog, value: 4096)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: Limits.unread))
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard state.value.connections < Limits.connections else { throw ChannelError.operationUnsupported }
-                    // Anything else could be another user's, who can also have the cookie: browsers send a host's
-                    // cookies to all of its ports.
-                    guard SocketOwner.isThisUser(ofPeer: channel) else {
-                        return try channel.pipeline.syncOperations.addHandler(Refusal())
+                    // The loopback interface is open to all users, and one of them could have the cookie.
+                    if let reason = ConnectionOwner(of: channel).refusal {
+                        // A few are told the reason; a flood of them must not use up this process's descriptors.
+                        guard state.value.refusals < Limits.refusals else { throw ChannelError.operationUnsupported }
+                        state.value.refusals += 1
+                        channel.closeFuture.whenComplete { _ in self.state.value.refusals -= 1 }
+                        return try channel.pipeline.syncOperations.addHandler(Refusal(reason))
                     }
                     state.value.connections += 1
                     channel.closeFuture.whenComplete { _ in self.state.value.connections -= 1 }
@@ -72,6 +82,7 @@ final class Viewer: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).wait()
+        try ConnectionOwner.check(for: channel)
         let port = channel.localAddress?.port ?? 0
         try loop.submit { [self] in
             state.value.access = Access(port: port)

@@ -17,6 +17,10 @@ from pathlib import Path
 from viewer import PROGRAMS, Client, Session, eventually
 
 
+# `defaults view` demands it of root.
+AS_ROOT = ["--allow-root"] if os.getuid() == 0 else []
+
+
 class AccessTests(unittest.TestCase):
     def setUp(self) -> None:
         directory = tempfile.TemporaryDirectory(prefix="viewer-", ignore_cleanup_errors=True)
@@ -59,7 +63,7 @@ class AccessTests(unittest.TestCase):
         browser.write_text(f"#!/bin/sh\ncp \"$1\" {self.root}/opened\necho \"$1\" >{self.root}/path\nexec sleep 60\n")
         browser.chmod(0o755)
         self.session.environment["PATH"] = f"{self.root}:{self.session.environment['PATH']}"
-        viewer = subprocess.Popen([PROGRAMS / "defaults", "view"], env=self.session.environment)
+        viewer = subprocess.Popen([PROGRAMS / "defaults", "view", *AS_ROOT], env=self.session.environment)
         self.addCleanup(viewer.wait, 10)
         self.addCleanup(viewer.terminate)
         name = eventually(lambda: (self.root / "path").exists() and (self.root / "path").read_text(), "no browser")
@@ -86,7 +90,7 @@ class AccessTests(unittest.TestCase):
                 browser.chmod(0o755)
                 environment = self.session.environment | {"PATH": f"{self.root}:{self.session.environment['PATH']}"}
                 viewer = subprocess.Popen(
-                    [PROGRAMS / "defaults", "view"], env=environment, stderr=subprocess.PIPE, text=True)
+                    [PROGRAMS / "defaults", "view", *AS_ROOT], env=environment, stderr=subprocess.PIPE, text=True)
                 self.addCleanup(viewer.wait, 10)
                 self.addCleanup(viewer.terminate)
                 assert viewer.stderr is not None
@@ -160,11 +164,61 @@ class AccessTests(unittest.TestCase):
         outcome = subprocess.run(["/usr/bin/python3", "-c", code], user=65534, capture_output=True, text=True, cwd="/")
         self.assertEqual(outcome.stdout.strip(), "403", outcome.stderr)
         self.assertEqual(self.session.run("read", "org.example.a", "key").strip(), "own")
+        # For a socket that was closed, the kernel has only a stand-in, which seems to be root's.
+        edit = '{"type":"edit","domain":"org.example.a","set":{"key":"stolen"}}'
+        request = (
+            f"POST /ask HTTP/1.1\r\nHost: {client.host}\r\nOrigin: http://{client.host}\r\n"
+            f"Cookie: {client.cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(edit)}\r\n\r\n{edit}")
+        code = (
+            "import socket\n"
+            "for _ in range(300):\n"
+            "    s = socket.socket()\n"
+            f"    s.connect(('127.0.0.1', {client.port}))\n"
+            "    try:\n"
+            f"        s.send({request.encode()!r})\n"
+            "    except OSError:\n"
+            "        pass\n"
+            "    s.close()\n"
+        )
+        subprocess.run(["/usr/bin/python3", "-c", code], user=65534, check=True, cwd="/")
+        # It answers connections in their order, so all of these have been looked at.
+        self.assertEqual(client.ask(type="status")[0], 200)
+        self.assertEqual(self.session.run("read", "org.example.a", "key").strip(), "own")
         # This user may also have a socket for IPv6.
         mapped = socket.create_connection(("::ffff:127.0.0.1", client.port))
         mapped.sendall(f"GET /icon.svg HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n".encode())
         self.assertIn(b" 200 ", mapped.recv(100))
         mapped.close()
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can be another user")
+    def test_flood_of_another_user_is_harmless(self) -> None:
+        client = self.client()
+        code = (
+            "import socket\n"
+            "while True:\n"
+            "    s = socket.socket()\n"
+            f"    s.connect(('127.0.0.1', {client.port}))\n"
+            "    s.close()\n"
+        )
+        flood = subprocess.Popen(["/usr/bin/python3", "-c", code], user=65534, cwd="/")
+        self.addCleanup(flood.wait)
+        self.addCleanup(flood.kill)
+        # Each of these requests has a connection of its own.
+        times = []
+        for _ in range(50):
+            begin = time.monotonic()
+            self.assertEqual(client.ask(type="status")[0], 200)
+            times.append(time.monotonic() - begin)
+        self.assertIsNone(flood.poll())
+        self.assertLess(max(times), 2, times)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root is refused")
+    def test_root_must_ask_for_it(self) -> None:
+        outcome = subprocess.run(
+            [PROGRAMS / "defaults", "view", "--print-url"], env=self.session.environment, capture_output=True,
+            text=True, timeout=20)
+        self.assertEqual((outcome.returncode, outcome.stdout), (64, ""))
+        self.assertIn("add --allow-root", outcome.stderr)
 
     def test_read_only(self) -> None:
         self.session.run("write", "org.example.a", "key", "-string", "before")

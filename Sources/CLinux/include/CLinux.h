@@ -69,6 +69,20 @@ struct linux_peer {
 };
 int linux_peer_of(int fd, struct linux_peer *peer);
 
+/// A TCP socket of this machine, as the kernel reports it (NETLINK_SOCK_DIAG). The state is one of `enum` in
+/// <netinet/tcp.h>. Once its process has closed a socket, the inode is 0, and soon the user is 0 as well.
+struct linux_tcp_socket {
+    uid_t uid;
+    uint32_t inode;
+    uint8_t state;
+};
+
+/// Looks up the socket that has the first address and port, and is connected to the second; all are in network order.
+/// If there is none, this finds the socket that listens at the first, and otherwise fails with ENOENT, as it does if the
+/// kernel can't look up sockets.
+int linux_tcp_socket_of(
+    uint32_t address, uint16_t port, uint32_t peer_address, uint16_t peer_port, struct linux_tcp_socket *found);
+
 /// Returns the magic number of the file system that holds an open file (fstatfs, f_type), or -1.
 int64_t linux_file_system_type(int fd);
 

@@ -60,7 +60,7 @@ enum OptionTable {
             flags: ["--json", "--initial"],
             options: ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--exec", "--color"]),
         Verb(names: ["view"], domains: .one,
-            flags: ["--read-only", "--print-url"], options: []),
+            flags: ["--read-only", "--print-url", "--allow-root"], options: []),
         Verb(names: ["fleet"], domains: .none, isPassthrough: true,
             flags: [], options: []),
         Verb(names: ["status"], domains: .none,

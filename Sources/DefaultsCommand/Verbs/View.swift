@@ -1,5 +1,6 @@
 import ArgumentParser
 import DefaultsCore
+import Glibc
 
 /// `defaults view`.
 struct View: ParsableCommand {
@@ -24,9 +25,17 @@ struct View: ParsableCommand {
     @Flag(help: "Let the page change nothing.") var readOnly = false
     @Flag(name: .customLong("print-url"), help: "Print the page's address, instead of starting a browser.")
     var printsAddress = false
+    @Flag(help: "Run also as root, to show root's preferences.") var allowRoot = false
     @Argument(help: "The domain to show first.", completion: Candidates.domain) var domain: String?
 
     func run() throws {
+        // A browser is the last program that root should run.
+        if getuid() == 0, !allowRoot {
+            throw Failure(
+                "`defaults view` refuses to run as root, since it would show root's preferences, not yours. "
+                    + "Run it as yourself, or add --allow-root.",
+                .usage)
+        }
         var arguments = ["--command", AppIdentity.current.executable]
         if readOnly { arguments.append("--read-only") }
         if printsAddress { arguments.append("--print-url") }
