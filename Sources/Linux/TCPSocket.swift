@@ -10,10 +10,11 @@ package struct TCPSocket {
     /// Whether a process has the socket open, and it is connected.
     package let isConnected: Bool
 
-    /// Looks up the socket with an address that is connected to another, or listens at its address.
+    /// Looks up the socket with an address that is connected to another, or that listens if there is no such socket.
     ///
     /// It fails with `ENOENT` if there is none, or if the kernel can't look up sockets, since it lacks `tcp_diag`.
-    package init(at own: sockaddr_in, connectedTo peer: sockaddr_in) throws(SystemCall.Failure) {
+    package init(at own: sockaddr_in, connectedTo peer: sockaddr_in?) throws(SystemCall.Failure) {
+        let peer = peer ?? sockaddr_in()
         var found = linux_tcp_socket()
         try SystemCall.run {
             linux_tcp_socket_of(own.sin_addr.s_addr, own.sin_port, peer.sin_addr.s_addr, peer.sin_port, &found)

@@ -27,7 +27,7 @@ enum ConnectionOwner {
     /// Checks that the kernel can be asked, by asking for the socket that listens for connections.
     static func check(for listener: any Channel) throws(SystemCall.Failure) {
         guard case .v4(let own)? = listener.localAddress else { throw SystemCall.Failure(number: EAFNOSUPPORT) }
-        _ = try TCPSocket(at: own.address, connectedTo: sockaddr_in())
+        _ = try TCPSocket(at: own.address, connectedTo: nil)
     }
 
     /// The reason to refuse the connection; `nil` if this user has opened it.

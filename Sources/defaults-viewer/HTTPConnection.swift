@@ -17,6 +17,8 @@ final class HTTPConnection: ChannelInboundHandler {
     private var limit: Scheduled<Void>?
     /// Whether a refused request's rest is ignored.
     private var isOver = false
+    /// Whether the request has the cookie.
+    private var isAdmitted = false
 
     init(_ viewer: Viewer) { self.viewer = viewer }
 
@@ -31,8 +33,7 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // A page that doesn't read must not make this process grow.
-        if stream != nil, !context.channel.isWritable { context.close(promise: nil) }
+        if context.channel.isWritable { stream?.resume() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -50,15 +51,23 @@ final class HTTPConnection: ChannelInboundHandler {
         case .head(let new):
             head = new
             body.clear()
-            if let refusal = viewer.state.value.access.refusal(
-                of: Access.Request(new), isEntrance: new.method == .GET && new.uri.hasPrefix("/enter?"))
-            {
-                end(context, with: .forbidden, refusal.rawValue)
+            let request = Access.Request(new)
+            let access = viewer.state.value.access
+            isAdmitted = false
+            if let refusal = access.refusal(of: request) {
+                refuse(context, refusal)
+            } else if new.method != .GET, new.method != .POST {
+                end(context, with: .methodNotAllowed, "Only GET and POST are answered.")
+            } else if new.method == .GET, new.hasBody {
+                // So nothing is stored for a request without a cookie.
+                end(context, with: .badRequest, "Only POST has a body.")
             } else if new.method == .POST,
                 new.headers[canonicalForm: "content-type"].map(String.init)
                     != ["application/json"]
             {
                 end(context, with: .unsupportedMediaType, "A request's body must be JSON.")
+            } else {
+                isAdmitted = !access.isEntrance(request)
             }
         case .body(var part):
             body.writeBuffer(&part)
@@ -74,20 +83,19 @@ final class HTTPConnection: ChannelInboundHandler {
     // MARK: Answers
 
     private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let path = head.uri.prefix { $0 != "?" }
+        let path = head.path.dropFirst(viewer.state.value.access.path.count)
         switch (head.method, path) {
-        case (.GET, "/enter"): enter(head, context)
-        case (.GET, "/events"): follow(head, context)
+        case (.GET, "enter"): enter(head, context)
+        case (.GET, "events"): follow(head, context)
         case (.GET, _):
             guard let file = PageFile("\(path)") else {
                 return respond(context, with: .notFound, text: "There is no such page.")
             }
             respond(context, with: .ok, type: file.type, ByteBuffer(bytes: file.bytes))
-        case (.POST, "/ask"): ask(context)
-        case (.POST, "/run"): run(context)
-        case (.POST, "/value"): read(context)
-        case (.POST, _): respond(context, with: .notFound, text: "There is no such page.")
-        default: end(context, with: .methodNotAllowed, "Only GET and POST are answered.")
+        case (.POST, "ask"): ask(context)
+        case (.POST, "run"): run(context)
+        case (.POST, "value"): read(context)
+        default: respond(context, with: .notFound, text: "There is no such page.")
         }
     }
 
@@ -101,24 +109,24 @@ final class HTTPConnection: ChannelInboundHandler {
     private func enter(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard let token = Self.parameter("token", of: head.uri),
             let cookie = viewer.state.value.access.enter(with: token)
-        else { return end(context, with: .forbidden, Access.Refusal.token.rawValue) }
+        else { return refuse(context, .token) }
         viewer.state.value.whenEntered()
-        // After a redirection, the browser would take the next request for one of the file's and send no cookie.
-        let page = """
-            <!doctype html><meta charset="utf-8"><title>Preferences</title>
-            <meta http-equiv="refresh" content="0; url=/\(viewer.place)">
-
-            """
-        respond(context, with: .ok, type: "text/html; charset=utf-8", ByteBuffer(string: page), cookie: cookie)
+        // After a redirection, the browser would take the next request for one of the file's and send no cookie. So
+        // this is the page itself, which then replaces its address.
+        let page = PageFile.index(showing: viewer.place)
+        respond(context, with: .ok, type: page.type, ByteBuffer(bytes: page.bytes), cookie: cookie)
     }
 
     private func follow(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let headers = Self.headers(type: "text/event-stream")
         context.writeAndFlush(
-            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
+            wrapOutboundOut(.head(HTTPResponseHead(version: head.answered, status: .ok, headers: headers))),
+            promise: nil)
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let new = EventStream(viewer) { [self] text in
             bound.value.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(text))), promise: nil)
+        } isRead: {
+            bound.value.channel.isWritable
         } close: {
             bound.value.close(promise: nil)
         }
@@ -162,8 +170,9 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Runs a verb of the command.
     private func run(_ context: ChannelHandlerContext) {
         guard let request = fields(context) else { return }
-        guard let verb = ViewerCommand(request) else {
-            return respond(context, with: .badRequest, text: "There is no such command.")
+        let verb: ViewerCommand
+        do throws(Failure) { verb = try ViewerCommand(request) } catch {
+            return respond(context, with: .badRequest, text: error.message)
         }
         if viewer.isReadOnly, verb.changesSomething { return respondReadOnly(context) }
         let bound = NIOLoopBound((context, self), eventLoop: context.eventLoop)
@@ -194,15 +203,26 @@ final class HTTPConnection: ChannelInboundHandler {
 
     // MARK: Responses
 
-    private static func headers(type: String) -> HTTPHeaders {
+    private static func headers(type: String, styles: String = "'self'") -> HTTPHeaders {
         [
             "Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Content-Security-Policy":
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+                "default-src 'none'; script-src 'self'; style-src \(styles); connect-src 'self'; img-src 'self'; "
                 + "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
         ]
+    }
+
+    /// Refuses a request that has no access: with a page if the browser is to show one.
+    private func refuse(_ context: ChannelHandlerContext, _ reason: Access.Refusal) {
+        guard head?.headers[canonicalForm: "accept"].contains("text/html") == true else {
+            return end(context, with: .forbidden, reason.rawValue)
+        }
+        isOver = true
+        limit?.cancel()
+        let page = PageFile.refusal(reason.rawValue)
+        respond(context, with: .forbidden, type: page.type, ByteBuffer(bytes: page.bytes), styles: "'unsafe-inline'")
     }
 
     /// Refuses a request, and closes the connection.
@@ -218,14 +238,20 @@ final class HTTPConnection: ChannelInboundHandler {
 
     private func respond(
         _ context: ChannelHandlerContext, with status: HTTPResponseStatus, type: String, _ body: ByteBuffer,
-        cookie: String? = nil
+        cookie: String? = nil, styles: String = "'self'"
     ) {
-        var headers = Self.headers(type: type)
+        var headers = Self.headers(type: type, styles: styles)
         headers.add(name: "Content-Length", value: "\(body.readableBytes)")
         if let cookie { headers.add(name: "Set-Cookie", value: cookie) }
-        let closes = isOver || head?.isKeepAlive != true
+        if isAdmitted {
+            headers.add(name: "Viewer", value: viewer.state.value.access.number)
+            // The browser's clock can be another one.
+            headers.add(name: "Viewer-Time", value: "\(Timestamp.now().nanoseconds / 1_000_000)")
+        }
+        let version = head?.answered ?? .http1_1
+        let closes = isOver || version != .http1_1 || head?.isKeepAlive != true
         if closes { headers.add(name: "Connection", value: "close") }
-        let response = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+        let response = HTTPResponseHead(version: version, status: status, headers: headers)
         context.write(wrapOutboundOut(.head(response)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
         let channel = context.channel
@@ -237,10 +263,20 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 }
 
+extension HTTPRequestHead {
+    fileprivate var path: String { String(uri.prefix { $0 != "?" }) }
+    fileprivate var hasBody: Bool {
+        !headers["transfer-encoding"].isEmpty || headers["content-length"].contains { $0 != "0" }
+    }
+    /// The version of an answer: HTTP/1.0 has no chunks.
+    fileprivate var answered: HTTPVersion { version == .http1_0 ? .http1_0 : .http1_1 }
+}
+
 extension Access.Request {
     fileprivate init(_ head: HTTPRequestHead) {
         self.init(
-            hosts: head.headers["host"], origins: head.headers["origin"], cookies: head.headers["cookie"],
+            path: head.path, hosts: head.headers["host"], origins: head.headers["origin"],
+            cookies: head.headers["cookie"],
             isPost: head.method != .GET)
     }
 }

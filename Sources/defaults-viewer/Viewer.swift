@@ -20,13 +20,13 @@ final class Viewer: Sendable {
         static let request = TimeAmount.seconds(10)
         /// The time for the agent to answer.
         static let answer = TimeAmount.seconds(90)
-        /// The size of unread events, in bytes, above which a page is disconnected, to resume from its cursor.
-        static let unread = 256 << 20
+        /// The size of unread events, in bytes, above which a page's stream waits until they are read.
+        static let unread = 16 << 20
     }
 
     /// The changing part; accessed only on the event loop.
     struct State {
-        var access: Access
+        var access = Access()
         let bridge: Bridge
         var connections = 0
         var refusals = 0
@@ -38,7 +38,7 @@ final class Viewer: Sendable {
     let isReadOnly: Bool
     /// The time after the last page closed until the program ends.
     private let aloneTime: TimeAmount
-    /// The part of the page's address that names a domain; empty for the page itself.
+    /// The domain that the page shows first, as parameters of an address; may be empty.
     let place: String
     let loop: any EventLoop
     let state: NIOLoopBoundBox<State>
@@ -49,8 +49,8 @@ final class Viewer: Sendable {
     ) {
         (self.isReadOnly, self.aloneTime, self.loop) = (isReadOnly, endingAfter, loop)
         let host = host.map { "&host=\(Self.escaped($0))" } ?? ""
-        place = domain.map { "#domain=\(Self.escaped($0))\(host)" } ?? ""
-        state = .makeBoxSendingValue(State(access: Access(port: 0), bridge: bridge), eventLoop: loop)
+        place = domain.map { "domain=\(Self.escaped($0))\(host)" } ?? ""
+        state = .makeBoxSendingValue(State(bridge: bridge), eventLoop: loop)
     }
 
     /// Opens a port of the loopback interface, and returns it.
@@ -62,7 +62,7 @@ final class Viewer: Sendable {
             // Another user's flood of connections must not crowd out the browser's. The kernel has a limit of its own.
             .serverChannelOption(.backlog, value: 4096)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: Limits.unread))
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1 << 20, high: Limits.unread))
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard state.value.connections < Limits.connections else { throw ChannelError.operationUnsupported }
@@ -85,7 +85,6 @@ final class Viewer: Sendable {
         try ConnectionOwner.check(for: channel)
         let port = channel.localAddress?.port ?? 0
         try loop.submit { [self] in
-            state.value.access = Access(port: port)
             state.value.bridge.onWelcome = { [self] message in
                 for stream in state.value.streams.values { stream.announce(message) }
             }
@@ -96,8 +95,7 @@ final class Viewer: Sendable {
 
     /// Returns the address that works once.
     func entrance(of port: Int) throws -> String {
-        let token = try loop.submit { [self] in state.value.access.token ?? "" }.wait()
-        return "http://127.0.0.1:\(port)/enter?token=\(token)"
+        try loop.submit { [self] in state.value.access.address(port: port) ?? "" }.wait()
     }
 
     /// Calls a function when the address was used.

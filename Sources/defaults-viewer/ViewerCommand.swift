@@ -13,8 +13,25 @@ struct ViewerCommand {
     /// The time after which a command is killed.
     private static let time = Duration.seconds(60)
 
-    /// Reads what the page asks for; fails if there is no such verb, or an operand is missing.
-    init?(_ request: DomainValues) {
+    /// The size of the longest argument that Linux passes to a program, in bytes (MAX_ARG_STRLEN, with the final NUL).
+    private static let longest = 128 << 10
+
+    /// Reads what the page asks for.
+    ///
+    /// - Throws: If there is no such verb, an operand is missing, or one of them can't be an argument.
+    init(_ request: DomainValues) throws(Failure) {
+        guard let command = Self(parsing: request) else { throw Failure("There is no such command.", .usage) }
+        // A program's argument would end at the NUL, and name another key.
+        if command.arguments.contains(where: { $0.utf8.contains(0) }) {
+            throw Failure("A domain or key whose name has a NUL can't be looked up.", .usage)
+        }
+        if command.arguments.contains(where: { $0.utf8.count >= Self.longest }) {
+            throw Failure("A name of 128 kB or more can't be looked up.", .usage)
+        }
+        self = command
+    }
+
+    private init?(parsing request: DomainValues) {
         func text(_ name: String) -> String? { if case .string(let text)? = request[name] { text } else { nil } }
         let location = text("host").map { ["-host", $0] } ?? []
         switch text("verb") {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import plistlib
 import select
 import signal
 import socket
@@ -53,7 +54,7 @@ class AccessTests(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertRegex(
             headers["set-cookie"],
-            rf"^defaults-viewer-{client.port}=[0-9a-f]{{64}}; HttpOnly; SameSite=Strict; Path=/$")
+            rf"^defaults-viewer=[0-9a-f]{{64}}; HttpOnly; SameSite=Strict; Path={client.base}/$")
         self.assertNotIn(headers["set-cookie"].split("=")[1].split(";")[0], text)
         status, headers, _ = client.request("GET", client.entrance)
         self.assertEqual((status, headers.get("set-cookie")), (403, None))
@@ -105,16 +106,20 @@ class AccessTests(unittest.TestCase):
         refused: list[tuple[str, str, dict[str, str | None]]] = [
             ("GET", "/", {"Cookie": None}),
             ("GET", "/viewer.js", {"Cookie": None}),
-            ("GET", "/events", {"Cookie": f"defaults-viewer-{client.port}={'0' * 64}"}),
+            ("GET", "/events", {"Cookie": f"defaults-viewer={'0' * 64}"}),
             ("GET", "/", {"Host": "example.org"}),
-            ("GET", "/", {"Host": f"localhost:{client.port}"}),
-            ("GET", "/", {"Host": f"127.0.0.1:{client.port - 1}"}),
+            ("GET", "/", {"Host": f"localhost.example.org:{client.port}"}),
+            ("GET", "/", {"Host": f"localhost:{client.port}.example.org"}),
+            ("GET", "/", {"Host": f"127.0.0.1@example.org:{client.port}"}),
             ("GET", "/", {"Host": None}),
             ("GET", client.entrance, {"Host": "example.org"}),
             ("GET", "/events", {"Origin": "https://example.org"}),
             ("POST", "/ask", {"Origin": "https://example.org"}),
             ("POST", "/ask", {"Origin": "null"}),
             ("POST", "/ask", {"Origin": None}),
+            # A page of another port of this machine.
+            ("POST", "/ask", {"Origin": f"http://127.0.0.1:{client.port - 1}"}),
+            ("POST", "/ask", {"Origin": f"http://localhost:{client.port}"}),
             ("POST", "/run", {"Cookie": None}),
         ]
         for method, path, headers in refused:
@@ -123,8 +128,95 @@ class AccessTests(unittest.TestCase):
                 # HTTP itself demands a host.
                 self.assertIn(status, [403, 400] if headers.get("Host", "") is None else [403])
                 self.assertNotIn("set-cookie", answered)
+                # It proves who answers, so only the page gets it.
+                self.assertNotIn("viewer", answered)
+        # The cookie alone isn't enough.
+        base, client.base = client.base, ""
+        self.assertEqual(client.request("GET", "/")[0], 403)
+        client.base = base
         self.assertEqual(client.request("POST", "/ask", own, {"Content-Type": "text/plain"})[0], 415)
         self.assertEqual(client.request("POST", "/ask", own, {"Content-Type": None})[0], 415)
+
+    def test_forwarded_port(self) -> None:
+        client = self.client()
+        for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:80", "localhost"):
+            with self.subTest(host=host):
+                fields: dict[str, str | None] = {"Host": host, "Origin": f"http://{host}"}
+                self.assertEqual(client.request("POST", "/ask", {"type": "status"}, fields)[0], 200)
+        # Any other address is refused, and the person is told what to do.
+        status, headers, text = client.request("GET", "/", headers={"Host": "machine.lan:8080", "Accept": "text/html"})
+        self.assertEqual((status, headers["content-type"]), (403, "text/html; charset=utf-8"))
+        self.assertIn("<code>ssh -L PORT:127.0.0.1:PORT HOST</code>", text)
+
+    def test_only_edits_have_bodies(self) -> None:
+        client = self.client()
+        for path in ("/enter?token=x", "/", "/events"):
+            for field in ("Content-Length: 60000000", "Transfer-Encoding: chunked"):
+                with self.subTest(path=path, field=field):
+                    connection = socket.create_connection(("127.0.0.1", client.port), timeout=30)
+                    connection.sendall(
+                        f"GET {client.base}{path} HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n"
+                        f"{field}\r\n\r\n".encode())
+                    self.assertIn(b" 400 ", connection.recv(100))
+                    connection.close()
+
+    def test_older_version_of_http(self) -> None:
+        client = self.client()
+        for path in ("/", "/events"):
+            with self.subTest(path=path):
+                connection = socket.create_connection(("127.0.0.1", client.port), timeout=30)
+                connection.sendall(
+                    f"GET {client.base}{path} HTTP/1.0\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n"
+                    .encode())
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += connection.recv(1)
+                self.assertTrue(head.startswith(b"HTTP/1.0 200 "), head)
+                self.assertNotIn(b"chunked", head.lower())
+                connection.close()
+
+    def test_unread_events_are_bounded(self) -> None:
+        client = self.client()
+        stream = client.follow()
+        data = b""
+        while b"bookmark" not in data:
+            data += stream.recv(1 << 16)
+        before = self.session.memory()
+        # Each value is an event of this size, and several times as many bytes as may wait come.
+        for number in range(80):
+            value = f"{number} " + "x" * (1 << 20)
+            self.assertEqual(client.ask(type="edit", domain="org.example.large", set={"key": value})[0], 200)
+        self.assertLess(self.session.memory() - before, 50)
+        # Nothing is missing once the page reads.
+        data = b""
+        while b'"79 x' not in data:
+            data = data[-100:] + stream.recv(1 << 20)
+        stream.close()
+
+    def test_large_values_arrive_although_they_exceed_the_bound(self) -> None:
+        for number in range(3):
+            (self.session.agent.directory / f"org.example.large{number}.plist").write_bytes(
+                plistlib.dumps({"key": f"{number} " + "x" * (12 << 20)}))
+        self.session.run("sync")
+        client = self.client()
+        stream = client.follow()
+        data, found = b"", set()
+        while b'"bookmark"' not in data:
+            data = data[-100:] + stream.recv(1 << 20)
+            found |= {number for number in range(3) if f'"{number} x'.encode() in data}
+        self.assertEqual(found, {0, 1, 2})
+        stream.close()
+
+    def test_names_that_are_no_arguments(self) -> None:
+        self.session.run("write", "org.example.a", "key", "-string", "value")
+        client = self.client()
+        for verb in ("explain", "describe", "log"):
+            request = {"verb": verb, "domain": "org.example.a", "count": 1, "program": "", "since": "", "until": ""}
+            status, _, text = client.request("POST", "/run", {**request, "key": "key\0other"})
+            self.assertEqual((status, text), (400, "A domain or key whose name has a NUL can't be looked up.\n"))
+            status, _, text = client.request("POST", "/run", {**request, "key": "k" * 200_000})
+            self.assertEqual((status, text), (400, "A name of 128 kB or more can't be looked up.\n"))
+            self.assertEqual(client.request("POST", "/run", {**request, "key": "k" * 100_000})[0], 200)
 
     def test_no_other_page_may_read(self) -> None:
         client = self.client()
@@ -167,7 +259,7 @@ class AccessTests(unittest.TestCase):
         # For a socket that was closed, the kernel has only a stand-in, which seems to be root's.
         edit = '{"type":"edit","domain":"org.example.a","set":{"key":"stolen"}}'
         request = (
-            f"POST /ask HTTP/1.1\r\nHost: {client.host}\r\nOrigin: http://{client.host}\r\n"
+            f"POST {client.base}/ask HTTP/1.1\r\nHost: {client.host}\r\nOrigin: http://{client.host}\r\n"
             f"Cookie: {client.cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(edit)}\r\n\r\n{edit}")
         code = (
             "import socket\n"
@@ -186,7 +278,7 @@ class AccessTests(unittest.TestCase):
         self.assertEqual(self.session.run("read", "org.example.a", "key").strip(), "own")
         # This user may also have a socket for IPv6.
         mapped = socket.create_connection(("::ffff:127.0.0.1", client.port))
-        mapped.sendall(f"GET /icon.svg HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n".encode())
+        mapped.sendall(f"GET {client.base}/icon.svg HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n".encode())
         self.assertIn(b" 200 ", mapped.recv(100))
         mapped.close()
 
@@ -278,9 +370,7 @@ class AccessTests(unittest.TestCase):
 
     def test_end(self) -> None:
         client = self.client("--end-after", "1")
-        stream = socket.create_connection(("127.0.0.1", client.port))
-        stream.sendall(
-            f"GET /events HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n".encode())
+        stream = client.follow()
         data = b""
         while b"bookmark" not in data:
             data += stream.recv(1 << 16)
@@ -292,9 +382,7 @@ class AccessTests(unittest.TestCase):
         eventually(lambda: not Path(f"/proc/{bridge}").exists(), "the bridge goes on")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             client = self.client()
-            stream = socket.create_connection(("127.0.0.1", client.port))
-            stream.sendall(
-                f"GET /events HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n".encode())
+            stream = client.follow()
             stream.recv(1)
             self.session.viewer.send_signal(number)
             self.assertEqual(self.session.viewer.wait(3), 0)

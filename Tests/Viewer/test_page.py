@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import plistlib
 import re
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -20,7 +22,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from viewer import PROGRAMS, Session, Tunnel, eventually
+from viewer import PROGRAMS, Forward, Session, Squatter, Tunnel, eventually
 
 LIVE = "#state[data-state=live]"
 SAVE = "button:text-is('Save') >> nth=0"
@@ -647,14 +649,14 @@ class PageTests(unittest.TestCase):
         self.session.run("write", "org.example.feed", "n", "-int", "0")
         page = self.open()
         arrive = """async (count) => {
-            const { receive } = await import("/store.js");
+            const { receive } = await import("./store.js");
             const message = (n) => ({ type: "change", domain: "org.example.feed", revision: 10 + n, time: 1e18,
                 source: { kind: "file" }, changes: [{ key: "n", old: n, new: n + 1 }] });
             const batch = Array.from({ length: count }, (_, n) => ({ kind: "event", message: message(n) }));
             receive(batch);
             location.hash = "view=changes";
             // The view is shown before what has arrived is published.
-            dispatchEvent(new HashChangeEvent("hashchange"));
+            dispatchEvent(new PopStateEvent("popstate"));
             await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
         }"""
         page.evaluate(arrive, 2)
@@ -831,6 +833,118 @@ class PageTests(unittest.TestCase):
         page.press(".detail textarea", "Control+Enter")
         expect(page.locator(".editor .problem")).to_have_text("The viewer has ended. Run `defaults view` again.")
         expect(page.get_by_text("Failed to fetch")).to_have_count(0)
+
+    def test_another_program_on_the_port_is_no_viewer(self) -> None:
+        self.session.run("write", "org.example.end", "key", "-string", "one")
+        page = self.open()
+        second = self.watched(page.context)
+        second.goto(page.url)
+        self.show(page, "org.example.end", "key")
+        expect(page.locator(".history li").first).to_be_visible()
+        self.session.viewer.terminate()
+        self.session.viewer.wait(10)
+        squatter = Squatter(int(page.url.split(":")[2].split("/")[0]))
+        self.addCleanup(squatter.end)
+        for each in (page, second):
+            expect(each.locator("#state")).to_have_text("The viewer has ended. Run `defaults view` again.")
+        page.fill(".detail textarea", "two")
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator(".editor .problem")).to_have_text("The viewer has ended. Run `defaults view` again.")
+        expect(page.locator(".detail textarea")).to_have_value("two")
+        self.assertEqual(squatter.received, [])
+        # Nothing more is asked, and nothing that was known is left for that program's pages.
+        count = squatter.count
+        page.wait_for_timeout(3_000)
+        self.assertEqual(squatter.count, count)
+        known = page.evaluate("""() => new Promise((resolve) => {
+            const { port } = new SharedWorker("worker.js", { type: "module", name: "preferences" });
+            port.addEventListener("message", ({ data: [first] }) => resolve(first.domains.length));
+            port.start();
+        })""")
+        self.assertEqual(known, 0)
+
+    def test_an_answer_of_another_program_is_not_believed(self) -> None:
+        self.session.run("write", "org.example.end", "key", "-string", "one")
+        page = self.open()
+        self.show(page, "org.example.end", "key")
+        page.route("**/ask", lambda route: route.fulfill(json={"type": "edited", "cursor": "0:2"}))
+        page.fill(".detail textarea", "two")
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator("#state")).to_have_text("The viewer has ended. Run `defaults view` again.")
+        expect(page.locator(".detail textarea")).to_have_value("two")
+
+    def test_other_ports_have_nothing_to_do_with_the_cookie(self) -> None:
+        self.session.run("write", "org.example.a", "key", "-string", "one")
+        page = self.open()
+        other = Squatter(0)
+        self.addCleanup(other.end)
+        page.context.new_page().goto(f"http://127.0.0.1:{other.port}/")
+        self.assertEqual(set(other.cookies), {None})
+        page.bring_to_front()
+        self.show(page, "org.example.a", "key")
+        page.fill(".detail textarea", "two")
+        page.click(SAVE)
+        eventually(lambda: self.session.run("read", "org.example.a", "key").strip() == "two", "it isn't saved")
+
+    def test_lost_cookie(self) -> None:
+        self.session.run("write", "org.example.a", "key", "-string", "one")
+        page = self.open()
+        self.show(page, "org.example.a", "key")
+        page.context.clear_cookies()
+        page.fill(".detail textarea", "two")
+        page.press(".detail textarea", "Control+Enter")
+        expect(page.locator("#state")).to_have_text(
+            "The browser has lost this page's cookie. Run `defaults view` again.")
+        expect(page.locator("#state")).to_have_attribute("data-state", "lost")
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.reload()
+        expect(page.locator("main p")).to_have_text(
+            "Open this page with defaults view: only its browser may see your preferences.")
+        self.assertNotEqual(
+            page.evaluate("getComputedStyle(document.body).fontFamily"), page.evaluate("'Times New Roman'"))
+        self.assertEqual(Axe().run(page).violations_count, 0)
+        self.assertIn("403", " ".join(self.problems))
+        self.problems.clear()
+
+    def test_forwarded_port(self) -> None:
+        self.session.run("write", "org.example.a", "key", "-string", "one")
+        address = self.session.start()
+        forward = Forward(int(address.split(":")[2].split("/")[0]))
+        self.addCleanup(forward.end)
+        context = self.browser.new_context()
+        self.addCleanup(context.close)
+        page = self.watched(context)
+        page.goto(f"http://localhost:{forward.port}/{address.split('/', 3)[3]}")
+        expect(page.locator(LIVE)).to_be_visible()
+        self.show(page, "org.example.a", "key")
+        page.fill(".detail textarea", "two")
+        page.click(SAVE)
+        eventually(lambda: self.session.run("read", "org.example.a", "key").strip() == "two", "it isn't saved")
+
+    def test_browser_records_no_names(self) -> None:
+        self.session.run("write", "org.example.recorded", "secretive", "-string", "one")
+        profile = self.root / "profile"
+        context = self.playwright.chromium.launch_persistent_context(
+            str(profile), executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+        page = self.watched(context)
+        page.goto(self.session.start("--domain=org.example.recorded"))
+        page.locator(".row.key", has_text="secretive").click()
+        expect(page.locator(".detail h2")).to_have_text("secretive")
+        page.click("nav >> text=Changes")
+        self.session.run("write", "org.example.recorded", "secretive", "-string", "two")
+        page.click(".feed a >> text=secretive")
+        expect(page.locator(".detail h2")).to_have_text("secretive")
+        # The browser's entry has the place.
+        page.reload()
+        expect(page.locator(".detail h2")).to_have_text("secretive")
+        page.go_back()
+        expect(page.locator(".feed")).to_be_visible()
+        context.close()
+        with contextlib.closing(sqlite3.connect(profile / "Default/History")) as history:
+            recorded = list(history.execute("select url, title from urls"))
+        self.assertTrue(recorded)
+        for url, title in recorded:
+            self.assertNotRegex(f"{url} {title}", "recorded|secretive")
 
     def test_resumes_after_the_agent(self) -> None:
         self.session.run("write", "org.example.a", "n", "-int", "1")

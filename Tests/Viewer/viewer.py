@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import http.server
 import json
 import os
 import signal
@@ -54,6 +55,11 @@ class Session:
         command = [str(PROGRAMS / "defaults"), *arguments]
         return subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True).stdout
 
+    def memory(self) -> float:
+        """Return the viewer's memory in megabytes."""
+        text = Path(f"/proc/{self.viewer.pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) / 1000
+
     def bridge(self) -> int | None:
         """Return the process ID of the viewer's bridge."""
         children = Path(f"/proc/{self.viewer.pid}/task/{self.viewer.pid}/children")
@@ -78,6 +84,8 @@ class Client:
         self.host = address.split("/")[2]
         self.port = int(self.host.split(":")[1])
         self.entrance = address[len(f"http://{self.host}") :]
+        # The secret path below which everything is.
+        self.base = self.entrance[: self.entrance.rindex("/")]
         self.cookie = ""
 
     def enter(self) -> int:
@@ -93,6 +101,7 @@ class Client:
         if method == "POST":
             fields |= {"Origin": f"http://{self.host}", "Content-Type": "application/json"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        path = path if path.startswith(f"{self.base}/") else self.base + path
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if data is not None:
@@ -106,9 +115,83 @@ class Client:
         connection.close()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
 
+    def follow(self) -> socket.socket:
+        """Begin to follow the stream of events."""
+        stream = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        stream.sendall(
+            f"GET {self.base}/events HTTP/1.1\r\nHost: {self.host}\r\nCookie: {self.cookie}\r\n\r\n".encode())
+        return stream
+
     def ask(self, **request: Any) -> tuple[int, str]:
         status, _, text = self.request("POST", "/ask", request)
         return status, text
+
+
+class Squatter:
+    """Another program's server on a port, which claims to be a viewer, and has a cookie for everybody."""
+
+    def __init__(self, port: int) -> None:
+        self.count = 0
+        self.received: list[bytes] = []
+        self.cookies: list[str | None] = []
+        squatter = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                squatter.count += 1
+                squatter.cookies.append(self.headers.get("Cookie"))
+                self.answer(
+                    b'event: begin\ndata: {"readOnly":false}\n\nid: 0:1\ndata: {"type":"bookmark","cursor":"0:1"}\n\n',
+                    "text/event-stream")
+
+            def do_POST(self) -> None:
+                squatter.count += 1
+                squatter.received.append(self.rfile.read(int(self.headers["Content-Length"])))
+                self.answer(b'{"type":"edited","cursor":"0:2"}', "application/json")
+
+            def answer(self, body: bytes, kind: str) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Set-Cookie", "defaults-viewer=other; Path=/")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def end(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Forward:
+    """Another port that leads to the viewer's, as `ssh -L` makes it."""
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.target))
+            for ends in ((client, server), (server, client)):
+                threading.Thread(target=relay, args=ends, daemon=True).start()
+
+    def end(self) -> None:
+        self.listener.close()
 
 
 class Tunnel:

@@ -3,11 +3,11 @@
 import { button, confirm, h, input, notify, scroll, table, time } from "./dom.js";
 import { editor, send } from "./edit.js";
 import { described, groups, isSecret, scopeNote, settings, shown, titleOf } from "./manifests.js";
-import { run } from "./model.js";
+import { parse, run } from "./server.js";
 import { line } from "./plots.js";
 import { link, recent, recordItem, writer } from "./records.js";
 import { absence, addressOf, domainAt, forced, isDraft, isEditable, label, place, sortedKeys, store } from "./store.js";
-import { areSame, bytes, command, editable, json, parse, python, swift, text, typeNames, typeOf } from "./values.js";
+import { areSame, bytes, command, editable, json, python, swift, text, typeNames, typeOf } from "./values.js";
 
 export function detail(side, go) {
     let current = { id: null, key: null };

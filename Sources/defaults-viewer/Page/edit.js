@@ -2,7 +2,8 @@
 
 import { button, form, h, input, notify } from "./dom.js";
 import { described, isSecret, shown as secretly } from "./manifests.js";
-import { ask, revision } from "./model.js";
+import { revision } from "./model.js";
+import { ask } from "./server.js";
 import { receive, store } from "./store.js";
 import { areSame, converted, editable, packed, read, text, typeNames, typeOf, unpacked } from "./values.js";
 

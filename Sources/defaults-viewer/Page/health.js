@@ -1,7 +1,7 @@
 // The view of the agent's health, and of how much changes.
 
 import { button, h, table, time } from "./dom.js";
-import { ask, run } from "./model.js";
+import { ask, run } from "./server.js";
 import { bars, line } from "./plots.js";
 import { program, recent } from "./records.js";
 import { store } from "./store.js";

@@ -2,9 +2,8 @@
 
 import { button, form, h, input, notify, table, words } from "./dom.js";
 import { saveProfile } from "./detail.js";
-import { run } from "./model.js";
 import { change, program, recent, recordItem, writer } from "./records.js";
-import { parse } from "./values.js";
+import { parse, run } from "./server.js";
 import { shown } from "./manifests.js";
 
 const pageSize = 100;

@@ -1,7 +1,7 @@
 // What manifests say about keys: their titles, what they may be, and which are secret.
 
-import { run } from "./model.js";
-import { parse, text } from "./values.js";
+import { parse, run } from "./server.js";
+import { text } from "./values.js";
 
 // The descriptions of keys, by the domain's name and the key; patterns apply to domains without a manifest.
 let exact = new Map();

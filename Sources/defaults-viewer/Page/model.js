@@ -1,6 +1,7 @@
 // The values of all domains, kept up to date from the server's stream of events.
 
-import { parse, unpacked } from "./values.js";
+import { ask, ended, giveUp, parse, prove, whenOver } from "./server.js";
+import { unpacked } from "./values.js";
 
 // Returns what tells domains apart: the name, the host and the user, each of which may be missing.
 export function identity(message) { return JSON.stringify([message.domain, message.host ?? "", message.user ?? ""]); }
@@ -30,7 +31,8 @@ export function apply(domains, message) {
 export const revision = (cursor) => Number(cursor.split(":")[1]);
 
 // Follows the stream, and passes on what happens in small batches: `clear` (there are no domains now), `domain` (one,
-// with all its values), `event` (a change set or another event), `info` and `state`.
+// with all its values), `event` (a change set or another event), `info`, `state`, and `proof` (the viewer's number while
+// the stream comes from it, or null).
 export class Model {
     constructor(send) {
         this.send = send;
@@ -42,26 +44,43 @@ export class Model {
         // The revision of each domain's last event, and the one up to which its values are known from reading it again.
         this.last = new Map();
         this.known = new Map();
+        // The number of the viewer that answered first, which is the only one to be trusted.
+        this.number = null;
+        this.proof = null;
+        whenOver((reason) => this.end(reason));
         this.start();
     }
 
     // Everything that a page must know to begin.
     get all() {
-        return { kind: "all", domains: [...this.domains.values()], info: this.info, state: this.state };
+        const { info, state, proof } = this;
+        return { kind: "all", domains: [...this.domains.values()], info, state, proof };
     }
 
     start() {
+        if (this.state.isOver) return;
         const after = this.cursor ? `?after=${this.cursor}` : "";
-        const source = new EventSource(`/events${after}`);
+        const source = new EventSource(`events${after}`);
+        this.source = source;
         const read = (event) => parse(event.data);
-        source.addEventListener("begin", (event) => this.inform(read(event)));
-        source.addEventListener("welcome", (event) => this.inform({ agent: read(event) }));
-        source.addEventListener("problem", (event) => { this.problem = read(event).message; });
-        source.addEventListener("message", (event) => {
-            this.receive(read(event));
+        source.addEventListener("begin", (event) => {
+            const { number, ...info } = read(event);
+            this.number ??= number;
+            // Another program that has taken the port doesn't know it.
+            if (!number || number !== this.number) return this.end(ended);
+            this.setProof(number);
+            this.inform(info);
+        });
+        const listen = (name, receive) => source.addEventListener(name, (event) => {
+            if (!this.proof) return this.end(ended);
+            receive(read(event));
             if (event.lastEventId) this.cursor = event.lastEventId;
         });
+        listen("welcome", (agent) => this.inform({ agent }));
+        listen("problem", ({ message }) => { this.problem = message; });
+        listen("message", (message) => this.receive(message));
         source.addEventListener("error", () => {
+            this.setProof(null);
             this.setState({ name: "lost", reason: this.problem });
             this.problem = undefined;
             if (source.readyState !== EventSource.CLOSED) return;
@@ -70,13 +89,29 @@ export class Model {
         });
     }
 
+    // Ends for good, and says why. Another program may serve pages on this port now, which must find nothing here.
+    end(reason) {
+        this.source.close();
+        this.setState({ name: "lost", reason, isOver: true });
+        this.proof = null;
+        giveUp(reason);
+        this.domains.clear();
+    }
+
+    setProof(number) {
+        if (number === this.proof) return;
+        this.proof = number;
+        prove(number);
+        this.post({ kind: "proof", proof: number });
+    }
+
     inform(info) {
         Object.assign(this.info, info);
         this.post({ kind: "info", info: this.info });
     }
 
     setState(state) {
-        if (state.name === this.state.name && state.reason === this.state.reason) return;
+        if (this.state.isOver || state.name === this.state.name && state.reason === this.state.reason) return;
         this.state = state;
         this.post({ kind: "state", state });
     }
@@ -123,7 +158,7 @@ export class Model {
             this.post({ kind: "domain", domain: found });
         } catch {
             // The agent or the viewer is just being started again.
-            setTimeout(() => this.reread({ domain, host, user }), 1000);
+            if (!this.state.isOver) setTimeout(() => this.reread({ domain, host, user }), 1000);
         }
     }
 
@@ -137,44 +172,4 @@ export class Model {
         this.batch = [];
         this.send(batch);
     }
-}
-
-// Asks the agent; throws an Error with a `code` if it refuses. Edits have no deadline: a stopped agent may still make
-// them.
-export async function ask(request) {
-    const signal = request.type === "edit" ? null : AbortSignal.timeout(5000);
-    return checked(parse(await post("/ask", JSON.stringify(request), signal)));
-}
-
-function checked(answer) {
-    if (answer.type !== "failure") return answer;
-    throw Object.assign(new Error(answer.message), { code: answer.code });
-}
-
-// Runs a verb of the command, and returns its `status`, its `output` and its `errors`.
-export async function run(request) {
-    const outcome = JSON.parse(await post("/run", JSON.stringify(request)));
-    // Some are there twice.
-    const errors = new Set(outcome.errors.trim().split("\n").map((line) => line.replace(/^defaults: /, "")));
-    return { ...outcome, errors: [...errors].join("\n") };
-}
-
-// Reads JSON as the command does, with exact integers; throws an Error that says where it is wrong.
-export async function readJSON(text) { return checked(parse(await post("/value", text), true)).value; }
-
-async function post(path, body, signal = null) {
-    const headers = { "Content-Type": "application/json" };
-    let response;
-    let text;
-    try {
-        response = await fetch(path, { method: "POST", headers, body, signal });
-        text = await response.text();
-    } catch {
-        // The page's state says so, too.
-        const isSilent = signal?.aborted === true;
-        throw Object.assign(new Error(isSilent ? "The agent is not answering."
-            : "The viewer has ended. Run `defaults view` again."), { isLost: true, isSilent });
-    }
-    if (!response.ok) throw new Error(text.trim());
-    return text;
 }

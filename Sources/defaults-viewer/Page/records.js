@@ -1,9 +1,9 @@
 // Change sets and other events, as the feed and the history show them.
 
 import { button, confirm, h, notify, time } from "./dom.js";
-import { revision, run } from "./model.js";
+import { revision } from "./model.js";
 import { sentence, shown } from "./manifests.js";
-import { parse } from "./values.js";
+import { parse, run } from "./server.js";
 
 const base = (path) => path.split("/").pop();
 
@@ -32,9 +32,10 @@ const notes = {
     gap: "Changes are missing here: they are no longer in the log.",
 };
 
-// Returns the page's address of a place: a domain, or a key.
-export function address({ domain, key, host, user }) {
-    return `#${new URLSearchParams(Object.entries({ domain, key, host, user }).filter(([, part]) => part != null))}`;
+// Returns the address of a place within the page: a view, a domain, or a key.
+export function address({ view, domain, key, host, user }) {
+    const parts = Object.entries({ view, domain, key, host, user });
+    return `#${new URLSearchParams(parts.filter(([, part]) => part != null))}`;
 }
 
 export function link(record, key, name = key ?? record.domain) {

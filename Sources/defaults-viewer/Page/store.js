@@ -1,6 +1,7 @@
 // What the page knows, and the views that are told of changes.
 
 import { apply, identity } from "./model.js";
+import { giveUp, prove } from "./server.js";
 import { described, describedDomains, isSecret, settings } from "./manifests.js";
 import { areSame, json, text } from "./values.js";
 
@@ -39,17 +40,20 @@ function publish() {
 
 function receiveOne(message) {
     if (message.kind === "event") return receiveEvent(message.message);
+    if (message.kind === "proof") return prove(message.proof);
     update.isReset = true;
     switch (message.kind) {
         case "all":
             store.domains = new Map(message.domains.map((domain) => [domain.id, domain]));
             Object.assign(store, { info: message.info, state: message.state });
+            prove(message.proof);
             break;
         case "clear": Object.assign(store, { domains: new Map(), revision: Infinity }); break;
         case "domain": replace(message.domain); break;
         // `info`, `state` or `silence`.
         default: store[message.kind] = message[message.kind];
     }
+    if (store.state.isOver) giveUp(store.state.reason);
 }
 
 // Replaces a domain by one with the values that were read again, and lights what differs.

@@ -3,19 +3,7 @@
 // They are JSON, in which data, dates, and numbers that JavaScript can't hold exactly are objects with one key, such as
 // {"$data": "AP8="} and {"$real": "2.0"}. See "Use it from any language".
 
-import { readJSON } from "./model.js";
-
-// Parses JSON, and keeps reals apart from integers: 2.0 becomes {"$real": "2.0"}. With `isExact`, integers that
-// JavaScript can't hold become {"$integer": …}, as the bridge writes those of preferences by itself.
-export function parse(text, isExact = false) {
-    // Most have no such numbers, and are read faster without looking at each.
-    if (!/[[:,]\s*-?\d+(\.|e|\d{10})/i.test(text)) return JSON.parse(text);
-    return JSON.parse(text, (key, value, { source }) => {
-        if (typeof value !== "number") return value;
-        if (/[.eE]/.test(source)) return { $real: source };
-        return isExact && !Number.isSafeInteger(value) ? { $integer: source } : value;
-    });
-}
+import { readJSON } from "./server.js";
 
 const marks = ["$data", "$date", "$real", "$integer", "$uid"];
 

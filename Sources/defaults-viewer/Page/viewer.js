@@ -5,7 +5,7 @@ import { changes } from "./changes.js";
 import { health } from "./health.js";
 import { history } from "./history.js";
 import { learn } from "./manifests.js";
-import { ask, run } from "./model.js";
+import { ask, run } from "./server.js";
 import { address } from "./records.js";
 import { forgetTexts, onUpdate, receive, store } from "./store.js";
 import { follow } from "./stream.js";
@@ -14,21 +14,39 @@ const main = document.getElementById("main");
 const views = { browse: browse(go), changes: changes(), history: history(), health: health() };
 let current = null;
 
-function go(place) { location.hash = address(place); }
+// The place that is shown belongs to the browser's entry, and isn't in the address: browsers record addresses, and may
+// send them to other machines.
+const shownPlace = () => window.history.state ?? {};
+const placeIn = (address) => Object.fromEntries(new URLSearchParams(address));
+
+function go(place) {
+    if (address(place) === address(shownPlace())) return;
+    window.history.pushState(place, "");
+    show();
+}
+
+// Moves a place from the address, or from what the server says at first, to the browser's entry.
+function adopt() {
+    const { dataset } = document.documentElement;
+    const place = location.hash.slice(1) || dataset.place;
+    if (place !== undefined) window.history.replaceState(placeIn(place), "", "./");
+    delete dataset.place;
+}
 
 function show() {
-    const place = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    const place = shownPlace();
     const name = Object.hasOwn(views, place.view ?? "") ? place.view : "browse";
     for (const link of document.querySelectorAll("nav a")) {
         if (link.dataset.view !== name) link.removeAttribute("aria-current");
         else link.setAttribute("aria-current", "page");
         // What is selected stays so while another view is shown.
-        if (name === "browse" && link.dataset.view === name) link.href = location.hash || "#view=browse";
+        if (name === "browse" && link.dataset.view === name) link.href = Object.keys(place).length ? address(place) : "#view=browse";
     }
     if (current !== name) main.replaceChildren(views[name].view);
     current = name;
     views[name].show(place);
-    document.title = place.key ?? place.domain ?? (name === "browse" ? "Preferences" : `Preferences: ${name}`);
+    // Titles are recorded, too.
+    document.title = name === "browse" ? "Preferences" : `Preferences: ${name}`;
 }
 
 const states = {
@@ -37,10 +55,11 @@ const states = {
 
 onUpdate((update) => {
     const state = document.getElementById("state");
-    const { name, reason } = store.state;
+    const { name, reason, isOver } = store.state;
     const silence = name !== "lost" && store.silence;
     state.dataset.state = silence ? "silent" : name;
-    const text = silence || (reason ? `${reason} ` : "") + states[name] + (store.info.readOnly ? ", read-only" : "");
+    const text = silence || (isOver ? reason : (reason ? `${reason} ` : "") + states[name]
+        + (store.info.readOnly ? ", read-only" : ""));
     if (state.textContent !== text) state.textContent = text;
     document.body.toggleAttribute("data-read-only", store.info.readOnly === true);
     for (const view of Object.values(views)) view.update(update);
@@ -77,7 +96,18 @@ document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
 });
-window.addEventListener("hashchange", show);
+document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    const isElsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (!link || isElsewhere || event.defaultPrevented) return;
+    event.preventDefault();
+    go(placeIn(link.getAttribute("href").slice(1)));
+});
+window.addEventListener("popstate", () => {
+    adopt();
+    show();
+});
+adopt();
 show();
 follow(receive);
 beat();

@@ -9,6 +9,8 @@ self.addEventListener("connect", ({ ports: [port] }) => {
     model.flush();
     ports.add(port);
     port.postMessage([model.all]);
-    port.addEventListener("message", ({ data }) => { if (data === "close") ports.delete(port); });
+    port.addEventListener("message", ({ data }) => {
+        if (data === "close") ports.delete(port); else model.end(data.over);
+    });
     port.start();
 });

@@ -47,7 +47,7 @@ struct TCPSocketTests {
     @Test("A listening socket is found, but not connected")
     func listeningSocket() throws {
         let listener = try Listener()
-        let found = try TCPSocket(at: listener.address, connectedTo: sockaddr_in())
+        let found = try TCPSocket(at: listener.address, connectedTo: nil)
         #expect(found.uid == getuid())
         #expect(!found.isConnected)
     }
@@ -56,7 +56,7 @@ struct TCPSocketTests {
     func missingSocket() throws {
         let connection = try Connection()
         #expect(throws: SystemCall.Failure(number: ENOENT)) {
-            _ = try TCPSocket(at: connection.clientAddress, connectedTo: sockaddr_in())
+            _ = try TCPSocket(at: connection.clientAddress, connectedTo: nil)
         }
     }
 }
