@@ -5,12 +5,10 @@ import { detail } from "./detail.js";
 import { identity } from "./model.js";
 import { described, shown as shownValue } from "./manifests.js";
 import {
-    absence, addressOf, forced, isDraft, label, place, searched, sortedDomains, sortedKeys, store, unsetKeys,
+    absence, addressOf, forced, isDraft, label, litTime, place, searched, sortedDomains, sortedKeys, unsetKeys,
 } from "./store.js";
 
 const rowHeight = 30;
-// The time for which a changed key is lit, in milliseconds.
-const litTime = 3000;
 
 export function browse(go) {
     let rows = [];
@@ -20,13 +18,20 @@ export function browse(go) {
     let unlighting = null;
     let lightLeft = Infinity;
     let selected = 0;
+    // How far the tree is scrolled, which an element that is taken out of the page forgets.
+    let top = 0;
     let current = { id: null, key: null };
     const open = new Set();
 
     const search = input({
         type: "search", id: "search", "aria-label": "Search", "aria-controls": "tree",
         placeholder: "Search names, keys and values",
-        oninput: () => { rows = []; rebuild(); tree.scrollTop = 0; },
+        oninput: () => {
+            rows = [];
+            rebuild();
+            const index = search.value === "" ? rows.findIndex(isCurrent) : -1;
+            if (index >= 0) jump(index); else tree.scrollTop = 0;
+        },
         onkeydown: (event) => {
             if (event.key === "ArrowDown") { event.preventDefault(); tree.focus(); }
             // The first domain that is named, or the first key that is found.
@@ -37,7 +42,7 @@ export function browse(go) {
     const space = h("div", { role: "none", class: "space" });
     const tree = h("div", {
         id: "tree", role: "tree", tabindex: "0", "aria-label": "Domains and keys", onkeydown: onKey,
-        onscroll: () => draw(), onclick: onClick,
+        onscroll: () => { top = tree.scrollTop; draw(); }, onclick: onClick,
     }, space);
     const side = h("div.side");
     const view = h("section.browse", { "aria-label": "Browse", "data-shows": "list" },
@@ -75,8 +80,9 @@ export function browse(go) {
         if (found >= 0) selected = found;
         selected = Math.max(0, Math.min(selected, rows.length - 1));
         const counted = (number, name) => `${number.toLocaleString()} ${name}${number === 1 ? "" : "s"}`;
-        count.textContent = domainCount ? `${counted(keyCount, "key")} in ${counted(domainCount, "domain")}`
+        const text = domainCount ? `${counted(keyCount, "key")} in ${counted(domainCount, "domain")}`
             : sought.length ? "No matches." : absence("There are no preferences yet.");
+        if (count.textContent !== text) count.textContent = text;
         space.style.height = `${rows.length * rowHeight}px`;
         draw();
     }
@@ -134,8 +140,7 @@ export function browse(go) {
         shown.forEach(([, text], index) => {
             if (element.children[index].textContent !== text) element.children[index].textContent = text;
         });
-        const times = isKey ? [domain.lit?.get(key)] : row.isOpen ? [] : [...domain.lit?.values() ?? []];
-        const time = Math.max(-Infinity, ...times.filter((time) => time !== undefined));
+        const time = (isKey ? domain.lit?.get(key) : row.isOpen ? undefined : domain.litLast) ?? -Infinity;
         const elapsed = performance.now() - time;
         element.classList.toggle("lit", elapsed < litTime);
         if (elapsed < litTime) lightLeft = Math.min(lightLeft, litTime - elapsed);
@@ -155,6 +160,14 @@ export function browse(go) {
         const below = top + rowHeight - tree.clientHeight;
         tree.scrollTop = Math.max(below, Math.min(top, tree.scrollTop));
         draw();
+    }
+
+    // Selects a row from elsewhere: in the upper third, with what follows, unless it is in sight.
+    function jump(index) {
+        const place = index * rowHeight - tree.scrollTop;
+        const isInSight = place >= 0 && place + rowHeight * (rows[index].isKey ? 1 : 4) <= tree.clientHeight;
+        if (!isInSight) tree.scrollTop = index * rowHeight - tree.clientHeight / 3;
+        select(index);
     }
 
     function toggle(row, isOpen = !row.isOpen) {
@@ -200,13 +213,15 @@ export function browse(go) {
         view,
         // Shows what the page's address names.
         show(place) {
+            const former = current;
             current = { id: place.domain ? identity(place) : null, key: place.key ?? null };
             view.dataset.shows = current.id ? "detail" : "list";
             if (current.id) open.add(current.id);
             shown.show(current.id, current.key);
             rebuild();
+            tree.scrollTop = top;
             const index = rows.findIndex(isCurrent);
-            if (index >= 0) select(index);
+            if (index >= 0 && (former.id !== current.id || former.key !== current.key)) jump(index); else draw();
         },
         update(update) {
             if (!view.isConnected) return;

@@ -1,6 +1,6 @@
 // The view of changes as they happen.
 
-import { button, h, input, words } from "./dom.js";
+import { announce, button, h, input, words } from "./dom.js";
 import { shown } from "./manifests.js";
 import { recordItem, writer } from "./records.js";
 import { store } from "./store.js";
@@ -51,13 +51,13 @@ export function changes() {
     function state() {
         const missed = paused ? fresh().length : 0;
         const total = store.feed.length;
-        status.textContent = [
+        announce(status, [
             paused && `Paused: ${missed.toLocaleString()} new ${missed === 1 ? "change" : "changes"}.`,
             found > shownLimit && `The newest ${shownLimit} of ${found.toLocaleString()} are shown.`,
             store.total > total && `Changes before the newest ${total.toLocaleString()} are in the history only.`,
             !found && !paused && total && "No matches.",
             !paused && !total && "Nothing has changed since this page was opened. Earlier changes are in the history.",
-        ].filter(Boolean).join(" ");
+        ].filter(Boolean).join(" "));
     }
 
     return {

@@ -5,7 +5,7 @@ import { editor, send } from "./edit.js";
 import { described, groups, isSecret, scopeNote, settings, shown, titleOf } from "./manifests.js";
 import { parse, run } from "./server.js";
 import { line } from "./plots.js";
-import { link, recent, recordItem, writer } from "./records.js";
+import { address, link, recent, recordItem, writer } from "./records.js";
 import { absence, addressOf, domainAt, forced, isDraft, isEditable, label, place, sortedKeys, store } from "./store.js";
 import { areSame, bytes, command, editable, json, python, swift, text, typeNames, typeOf } from "./values.js";
 
@@ -81,6 +81,10 @@ export function detail(side, go) {
         // A profile is for any host.
         if (!domain.user && !domain.host) parts.push(h("p.buttons",
             button("Save as a profile", () => attempt(() => saveProfile({ domain: domain.name })))));
+        // The history has only the user's domains.
+        if (!domain.user) parts.push(h("p",
+            h("a", { href: address({ view: "history", domain: pattern(domain.name) }) }, "All its changes"), " · ",
+            h("a", { href: address({ view: "history", compare: domain.name, since: "1h" }) }, "Compare two moments…")));
         side.replaceChildren(...parts, h("div.settings"));
         drawFacts(domain);
         drawSettings(domain);
@@ -94,8 +98,7 @@ export function detail(side, go) {
             h("p", "These are its last good values. Saving replaces the file, and keeps a copy beside it."));
         if (current.key === null) parts.push(h("p", `${count} ${count === 1 ? "key" : "keys"}. `,
             domain.user ? "Only an administrator can change them." : ""));
-        // A narrow page has no room for the tree.
-        if (current.key === null && matchMedia("(max-width: 46rem)").matches) parts.push(
+        if (current.key === null) parts.push(
             h("ul.keys", sortedKeys(domain).slice(0, 500).map((key) =>
                 h("li", link(addressOf(domain), key), " ",
                     h("code", shown(domain.name, key, domain.values.get(key), 60))))),

@@ -44,6 +44,25 @@ export function notify(text) {
     notify.timer = setTimeout(() => { place.hidden = true; }, 8000);
 }
 
+const pauses = new WeakMap();
+
+// Writes what a status says: at once, but then at most every three seconds, since it is also read aloud.
+export function announce(status, text) {
+    const pause = pauses.get(status);
+    if (pause) {
+        pause.text = text;
+        return;
+    }
+    if (status.textContent === text) return;
+    status.textContent = text;
+    pauses.set(status, { text });
+    setTimeout(() => {
+        const { text } = pauses.get(status);
+        pauses.delete(status);
+        announce(status, text);
+    }, 3000);
+}
+
 // Asks with a dialog; resolves to whether the action was chosen.
 export function confirm(title, contents, action = null) {
     return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 // The editor of a value, for each type.
 
-import { button, form, h, input, notify } from "./dom.js";
+import { announce, button, form, h, input, notify } from "./dom.js";
 import { described, isSecret, shown as secretly } from "./manifests.js";
 import { revision } from "./model.js";
 import { ask } from "./server.js";
@@ -293,8 +293,8 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             if (!areSame(now, asked.theirs)) asked.show(now);
         } else if (areSame(now, shown)) news.hidden = true;
         else if (isDirty) {
-            news.textContent = now === undefined ? "Meanwhile, the key was removed."
-                : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`;
+            announce(news, now === undefined ? "Meanwhile, the key was removed."
+                : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`);
             news.hidden = false;
         } else {
             shown = now;

@@ -1,9 +1,9 @@
 // The view of the agent's health, and of how much changes.
 
 import { button, h, table, time } from "./dom.js";
-import { ask, run } from "./server.js";
-import { bars, line } from "./plots.js";
+import { bars } from "./plots.js";
 import { program, recent } from "./records.js";
+import { ask, now as currentTime, run } from "./server.js";
 import { store } from "./store.js";
 
 const minutes = 60;
@@ -34,7 +34,7 @@ export function health() {
     function readStatus() {
         return fill(status, async () => {
             const { status: now } = await ask({ type: "status" });
-            const start = Date.now() - Number(now.uptime.$real ?? now.uptime) * 1000;
+            const start = currentTime() - Number(now.uptime.$real ?? now.uptime) * 1000;
             const files = now.history?.map((file) => `${file.path} (${file.bytes.toLocaleString()} bytes)`) ?? [];
             const rows = { Directory: now.directory, Agent: `version ${now.version}, process ${now.pid}`,
                 "Running since": time(start * 1e6), Domains: now.domains, Clients: now.connections,
@@ -82,26 +82,24 @@ export function health() {
     }
 
     function draw() {
-        const now = Date.now();
+        const now = currentTime();
         records = records.filter((record) => record.time / 1e6 >= now - minutes * 60000);
         const buckets = Array.from({ length: minutes },
             (_, index) => ({ time: now - (minutes - 1 - index) * 60000, count: 0 }));
         const [domains, programs] = [new Map(), new Map()];
         const count = (map, name) => map.set(name, (map.get(name) ?? 0) + 1);
         for (const record of records) {
-            const bucket = buckets[minutes - 1 - Math.floor((now - record.time / 1e6) / 60000)];
+            // A change may be newer than the time of the last answer.
+            const age = Math.max(0, Math.floor((now - record.time / 1e6) / 60000));
+            const bucket = buckets[minutes - 1 - age];
             if (bucket) bucket.count += 1;
             if (record.domain) count(domains, record.domain);
             count(programs, program(record));
         }
-        const points = store.feed.filter((event) => event.type === "change").slice(-100).map(({ arrived, time }) =>
-            ({ x: arrived, y: Math.max(0, Math.round((arrived - time / 1e6) * 10) / 10) }));
         plots.replaceChildren(
             ...(problem ? [h("p.note", problem)] : []),
             bars({ title: "Change sets a minute", unit: "change sets", buckets }),
-            h("div.columns", ranking("By domain", domains), ranking("By program", programs)),
-            points.length > 1 ? line({ title: "Time from the agent to this page", unit: "ms", points })
-                : h("p", "The time from the agent to this page is shown when something has changed."));
+            h("div.columns", ranking("By domain", domains), ranking("By program", programs)));
     }
 
     function ranking(title, counts) {

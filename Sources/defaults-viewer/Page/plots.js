@@ -2,9 +2,12 @@
 
 import { h, scroll, table } from "./dom.js";
 
-// The whole picture, and the edges of the plot in it.
-const [width, height] = [640, 200];
-const [left, right, top, bottom] = [56, 628, 26, 172];
+// The height of the picture, and the edges of the plot in it.
+const height = 200;
+const [left, top, bottom] = [56, 26, 172];
+// The width is that of the screen, so that labels aren't made smaller.
+const width = () => Math.max(280, Math.min(640, innerWidth - 48));
+const right = () => width() - 12;
 
 function s(name, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -24,21 +27,23 @@ function ticks(low, high) {
     return all;
 }
 
-const clock = (milliseconds) => new Date(milliseconds).toLocaleTimeString();
+const clock = (milliseconds, isShort = false) => new Date(milliseconds)
+    .toLocaleTimeString(undefined, isShort ? { hour: "numeric", minute: "numeric", second: "numeric",
+        fractionalSecondDigits: 3 } : {});
 
 // Draws the axes, and what `draw` makes with the functions from figures to places; and returns it with the table.
 function figure({ title, unit, xs, ys, rows, names }, draw) {
     const marks = ticks(Math.min(0, ...ys), Math.max(...ys));
     const [from, to] = [xs[0], xs.at(-1)];
-    const x = (value) => left + (value - from) / (to - from || 1) * (right - left);
+    const x = (value) => left + (value - from) / (to - from || 1) * (right() - left);
     const y = (value) => bottom - (value - marks[0]) / (marks.at(-1) - marks[0]) * (bottom - top);
     const label = (x, y, anchor, text) => s("text", { class: "axis", x, y, "text-anchor": anchor }, text);
-    const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+    const svg = s("svg", { viewBox: `0 0 ${width()} ${height}`, role: "img",
         "aria-label": `${title}; the figures are in the table below` },
-    ...marks.flatMap((mark) => [s("line", { class: "grid", x1: left, x2: right, y1: y(mark), y2: y(mark) }),
+    ...marks.flatMap((mark) => [s("line", { class: "grid", x1: left, x2: right(), y1: y(mark), y2: y(mark) }),
         label(left - 6, y(mark) + 4, "end", mark.toLocaleString())]),
-    label(4, 11, "start", unit), label(left, height - 8, "start", clock(from)),
-    label(right, height - 8, "end", clock(to)), ...draw(x, y));
+    label(4, 11, "start", unit), label(left, height - 8, "start", clock(from, to - from < 10_000)),
+    label(right(), height - 8, "end", clock(to, to - from < 10_000)), ...draw(x, y));
     return h("figure", h("figcaption", title), svg,
         h("details", h("summary", "As a table"), scroll(`${title}, as a table`, table(names, rows))));
 }
@@ -48,7 +53,8 @@ function figure({ title, unit, xs, ys, rows, names }, draw) {
 export function line({ title, unit, points, step = false }) {
     const isKnown = ({ y }) => Number.isFinite(y);
     const [xs, ys] = [points.map(({ x }) => x), points.filter(isKnown).map(({ y }) => y)];
-    const rows = points.map((point) => [clock(point.x), isKnown(point) ? `${point.y}` : "no number"]);
+    const isShort = xs.at(-1) - xs[0] < 10_000;
+    const rows = points.map((point) => [clock(point.x, isShort), isKnown(point) ? `${point.y}` : "no number"]);
     return figure({ title, unit, xs, ys, rows, names: ["Time", unit] }, (x, y) => {
         const path = points.map((point, index) => {
             const [from, to] = [index > 0 && isKnown(points[index - 1]), isKnown(point)];
@@ -65,7 +71,7 @@ export function line({ title, unit, points, step = false }) {
 export function bars({ title, unit, buckets }) {
     const [xs, ys] = [buckets.map(({ time }) => time), [1, ...buckets.map(({ count }) => count)]];
     const rows = buckets.filter(({ count }) => count).map(({ time, count }) => [clock(time), `${count}`]);
-    const step = (right - left) / buckets.length;
+    const step = (right() - left) / buckets.length;
     return figure({ title, unit, xs, ys, rows, names: ["Minute", unit] }, (x, y) =>
         buckets.map(({ count }, index) => s("rect",
             { class: "bar", x: left + index * step, width: step - 1, y: y(count), height: bottom - y(count) })));

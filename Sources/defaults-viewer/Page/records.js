@@ -33,8 +33,8 @@ const notes = {
 };
 
 // Returns the address of a place within the page: a view, a domain, or a key.
-export function address({ view, domain, key, host, user }) {
-    const parts = Object.entries({ view, domain, key, host, user });
+export function address({ view, domain, key, host, user, program, compare, since, until }) {
+    const parts = Object.entries({ view, domain, key, host, user, program, compare, since, until });
     return `#${new URLSearchParams(parts.filter(([, part]) => part != null))}`;
 }
 
@@ -49,9 +49,21 @@ export function change(domain, key, old, now) {
         h("span.new", shown(domain, key, now, 120)));
 }
 
+// Returns items for the first of many things, and one that makes the others when it is opened.
+function listed(all, item, limit = 20) {
+    const [first, others] = [all.slice(0, limit), all.slice(limit)];
+    const more = () => {
+        const place = h("details", { ontoggle: () => {
+            if (place.children.length === 1) place.append(h("ul", listed(others, item, 1000)));
+        } }, h("summary", `… and ${others.length.toLocaleString()} more`));
+        return h("li", place);
+    };
+    return [...first.map(item), ...(others.length ? [more()] : [])];
+}
+
 // Returns an item of a list for a record.
 export function recordItem(record, { names = true } = {}) {
-    const changes = (record.changes ?? []).map(({ key, old, new: now }) =>
+    const changes = listed(record.changes ?? [], ({ key, old, new: now }) =>
         h("li", names ? link(record, key) : h("span.key", key), " ", change(record.domain, key, old, now)));
     const lost = (record.overruled ?? []).map(({ key, value }) =>
         h("li.lost", `${key}: another writer's ${shown(record.domain, key, value, 120)} didn't count`));

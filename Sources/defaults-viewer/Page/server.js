@@ -12,6 +12,12 @@ let waiting = [];
 let over = null;
 let report = () => {};
 
+// How far the browser's clock is ahead of the viewer's, in milliseconds: the browser may run on another machine.
+let skew = 0;
+
+// Returns the viewer's time in milliseconds.
+export function now() { return Date.now() - skew; }
+
 // Calls a function with the reason when an answer shows that this page can't go on.
 export function whenOver(listener) { report = listener; }
 
@@ -64,6 +70,7 @@ async function post(path, body, limit = null) {
         report(over);
         throw lost(over);
     }
+    skew = Date.now() - Number(response.headers.get("Viewer-Time"));
     if (!response.ok) throw new Error(text.trim());
     return text;
 }

@@ -8,6 +8,9 @@ import { areSame, json, text } from "./values.js";
 // The number of events that the page remembers.
 const feedLimit = 1000;
 
+// The time for which a changed key is lit, in milliseconds.
+export const litTime = 3000;
+
 // `silence` says why the agent doesn't answer; `total` counts all events; `revision` is the number of the last change;
 // and `drafts` has the editors that were left before everything was saved.
 export const store = { domains: new Map(), info: {}, state: { name: "reading" }, silence: "", feed: [], total: 0,
@@ -61,10 +64,25 @@ function replace(domain) {
     const old = store.domains.get(domain.id);
     store.domains.set(domain.id, domain);
     if (!old) return;
-    domain.lit = old.lit ?? new Map();
-    for (const key of new Set([...old.values.keys(), ...domain.values.keys()])) {
-        if (!areSame(old.values.get(key), domain.values.get(key))) domain.lit.set(key, performance.now());
+    Object.assign(domain, { lit: old.lit, litLast: old.litLast });
+    const keys = [...new Set([...old.values.keys(), ...domain.values.keys()])];
+    light(domain, keys.filter((key) => !areSame(old.values.get(key), domain.values.get(key))));
+}
+
+// Lights keys of a domain, in the order of their times, and forgets those whose light has ended.
+function light(domain, keys) {
+    if (!keys.length) return;
+    const now = performance.now();
+    const lit = domain.lit ??= new Map();
+    for (const [key, time] of lit) {
+        if (now - time < litTime) break;
+        lit.delete(key);
     }
+    for (const key of keys) {
+        lit.delete(key);
+        lit.set(key, now);
+    }
+    domain.litLast = now;
 }
 
 // Returns an event for the feed, in which large values are only their beginnings.
@@ -73,7 +91,7 @@ function shortened(event) {
     const changes = event.changes?.map((change) =>
         Object.fromEntries(Object.entries(change).map(([name, value]) =>
             [name, name === "key" ? value : short(value)])));
-    return { ...event, ...(changes && { changes }), arrived: Date.now() };
+    return { ...event, ...(changes && { changes }) };
 }
 
 function receiveEvent(event) {
@@ -89,11 +107,9 @@ function receiveEvent(event) {
     if (store.domains.size !== count) update.isReset = true;
     update.domains.add(domain.id);
     domain.order = undefined;
-    domain.lit ??= new Map();
-    for (const { key } of event.changes ?? []) {
-        domain.texts?.delete(key);
-        domain.lit.set(key, performance.now());
-    }
+    const keys = (event.changes ?? []).map(({ key }) => key);
+    for (const key of keys) domain.texts?.delete(key);
+    light(domain, keys);
 }
 
 // MARK: Questions

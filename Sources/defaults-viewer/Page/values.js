@@ -114,6 +114,22 @@ const example = {
     data: "00ff (two for each byte)", array: '[1, "two"] (JSON)', dictionary: '{"one": 1} (JSON)',
 };
 
+// Returns a time without a zone as one with a zone, since the browser's can differ from that of the agent; any other
+// text stays as it is.
+export function zoned(text) {
+    const found = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d\d?:\d\d(?::\d\d)?)$|^(\d{4}-\d\d-\d\d)$/.exec(text.trim());
+    if (!found) return text;
+    const [, day, clock = "00:00", date] = found;
+    const local = new Date();
+    const today = [local.getFullYear(), local.getMonth() + 1, local.getDate()]
+        .map((number) => `${number}`.padStart(2, "0")).join("-");
+    const chosen = date ?? day ?? today;
+    const time = new Date(`${chosen}T${clock.replace(/^(\d):/, "0$1:")}`);
+    // There is no 31st of February, which would be a day of March.
+    if (time.getDate() !== Number(chosen.slice(-2))) return text;
+    return time.toISOString().replace(".000Z", "Z");
+}
+
 // Reads what was typed as a value of a type; throws an Error that says what is wrong.
 export async function read(typed, type) {
     const text = typed.trim();
@@ -135,7 +151,7 @@ export async function read(typed, type) {
             if (!isFinite(text)) throw new Error("Numbers are at most 1.7976931348623157e308.");
             return { $real: `${Number(text)}`.replace(/^-?\d+$/, "$&.0") };
         case "date":
-            try { return await readJSON(JSON.stringify({ $date: text })); } catch (error) {
+            try { return await readJSON(JSON.stringify({ $date: zoned(text) })); } catch (error) {
                 throw error.isLost ? error : invalid;
             }
         case "data": {

@@ -2,6 +2,7 @@
 
 import { browse } from "./browse.js";
 import { changes } from "./changes.js";
+import { notify } from "./dom.js";
 import { health } from "./health.js";
 import { history } from "./history.js";
 import { learn } from "./manifests.js";
@@ -11,7 +12,7 @@ import { forgetTexts, onUpdate, receive, store } from "./store.js";
 import { follow } from "./stream.js";
 
 const main = document.getElementById("main");
-const views = { browse: browse(go), changes: changes(), history: history(), health: health() };
+const views = { browse: browse(go), changes: changes(), history: history(go), health: health() };
 let current = null;
 
 // The place that is shown belongs to the browser's entry, and isn't in the address: browsers record addresses, and may
@@ -19,10 +20,12 @@ let current = null;
 const shownPlace = () => window.history.state ?? {};
 const placeIn = (address) => Object.fromEntries(new URLSearchParams(address));
 
+// Shows another place, and returns whether it is another one.
 function go(place) {
-    if (address(place) === address(shownPlace())) return;
+    if (address(place) === address(shownPlace())) return false;
     window.history.pushState(place, "");
     show();
+    return true;
 }
 
 // Moves a place from the address, or from what the server says at first, to the browser's entry.
@@ -62,7 +65,13 @@ onUpdate((update) => {
         + (store.info.readOnly ? ", read-only" : ""));
     if (state.textContent !== text) state.textContent = text;
     document.body.toggleAttribute("data-read-only", store.info.readOnly === true);
-    for (const view of Object.values(views)) view.update(update);
+    for (const view of Object.values(views)) {
+        try { view.update(update); } catch (error) {
+            // The other views go on.
+            notify(`A part of this page has failed: ${error.message}. Reload the page.`);
+            reportError(error);
+        }
+    }
 });
 
 // Asks for the agent's status every five seconds, since a stopped agent looks like one to which nothing happens.
