@@ -1168,7 +1168,7 @@ _defaults_tail() {
 
 _defaults_view() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --read-only --print-url --version -h --help)
+    non_repeating_flags=(-currentHost --read-only --print-url --allow-root --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 1

@@ -196,7 +196,7 @@ class AccessTests(unittest.TestCase):
     def test_large_values_arrive_although_they_exceed_the_bound(self) -> None:
         for number in range(3):
             (self.session.agent.directory / f"org.example.large{number}.plist").write_bytes(
-                plistlib.dumps({"key": f"{number} " + "x" * (12 << 20)}))
+                plistlib.dumps({"key": f"{number} " + "x" * (7 << 20)}))
         self.session.run("sync")
         client = self.client()
         stream = client.follow()
