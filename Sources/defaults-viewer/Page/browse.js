@@ -21,6 +21,10 @@ export function browse(go) {
     // How far the tree is scrolled, which an element that is taken out of the page forgets.
     let top = 0;
     let current = { id: null, key: null };
+    // Whether a row of the tree is being chosen.
+    let isOwn = false;
+    // Whether the tree is to show what was chosen elsewhere, which may not have arrived yet.
+    let isSought = false;
     const open = new Set();
 
     const search = input({
@@ -170,13 +174,25 @@ export function browse(go) {
         select(index);
     }
 
+    function find() {
+        const index = isSought ? rows.findIndex(isCurrent) : -1;
+        if (index < 0) return;
+        isSought = false;
+        jump(index);
+    }
+
     function toggle(row, isOpen = !row.isOpen) {
         if (isOpen) open.add(row.domain.id); else open.delete(row.domain.id);
         rebuild();
     }
 
     // Shows a row beside the tree, by the page's address, so that "back" works.
-    function activate(row) { if (row) go({ ...addressOf(row.domain), key: row.key }); }
+    function activate(row) {
+        if (!row) return;
+        isOwn = true;
+        go({ ...addressOf(row.domain), key: row.key });
+        isOwn = false;
+    }
 
     function onClick(event) {
         const element = event.target.closest("[role=treeitem]");
@@ -220,12 +236,16 @@ export function browse(go) {
             shown.show(current.id, current.key);
             rebuild();
             tree.scrollTop = top;
-            const index = rows.findIndex(isCurrent);
-            if (index >= 0 && (former.id !== current.id || former.key !== current.key)) jump(index); else draw();
+            isSought = !isOwn && (former.id !== current.id || former.key !== current.key);
+            find();
+            draw();
         },
         update(update) {
             if (!view.isConnected) return;
-            if (update.isReset || update.domains.size) rebuild(); else draw();
+            if (update.isReset || update.domains.size) {
+                rebuild();
+                find();
+            } else draw();
             shown.update(update);
         },
     };
