@@ -170,9 +170,8 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Runs a verb of the command.
     private func run(_ context: ChannelHandlerContext) {
         guard let request = fields(context) else { return }
-        let verb: ViewerCommand
-        do throws(Failure) { verb = try ViewerCommand(request) } catch {
-            return respond(context, with: .badRequest, text: error.message)
+        guard let verb = ViewerCommand(request) else {
+            return respond(context, with: .badRequest, text: "There is no such command.")
         }
         if viewer.isReadOnly, verb.changesSomething { return respondReadOnly(context) }
         let bound = NIOLoopBound((context, self), eventLoop: context.eventLoop)

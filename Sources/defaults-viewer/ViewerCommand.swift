@@ -16,22 +16,18 @@ struct ViewerCommand {
     /// The size of the longest argument that Linux passes to a program, in bytes (MAX_ARG_STRLEN, with the final NUL).
     private static let longest = 128 << 10
 
-    /// Reads what the page asks for.
-    ///
-    /// - Throws: If there is no such verb, an operand is missing, or one of them can't be an argument.
-    init(_ request: DomainValues) throws(Failure) {
-        guard let command = Self(parsing: request) else { throw Failure("There is no such command.", .usage) }
+    /// The reason why the arguments can't be passed to a program, if any.
+    private var problem: String? {
         // A program's argument would end at the NUL, and name another key.
-        if command.arguments.contains(where: { $0.utf8.contains(0) }) {
-            throw Failure("A domain or key whose name has a NUL can't be looked up.", .usage)
+        if arguments.contains(where: { $0.utf8.contains(0) }) {
+            return "A domain or key whose name has a NUL can't be looked up."
         }
-        if command.arguments.contains(where: { $0.utf8.count >= Self.longest }) {
-            throw Failure("A name of 128 kB or more can't be looked up.", .usage)
-        }
-        self = command
+        let isLong = arguments.contains { $0.utf8.count >= Self.longest }
+        return isLong ? "A name of 128 kB or more can't be looked up." : nil
     }
 
-    private init?(parsing request: DomainValues) {
+    /// Reads what the page asks for; fails if there is no such verb, or an operand is missing.
+    init?(_ request: DomainValues) {
         func text(_ name: String) -> String? { if case .string(let text)? = request[name] { text } else { nil } }
         let location = text("host").map { ["-host", $0] } ?? []
         switch text("verb") {
@@ -75,11 +71,15 @@ struct ViewerCommand {
         }
     }
 
-    /// Runs the command on a thread of its own, and calls the receiver there with its outcome, as JSON: `status`, which
-    /// is `null` if it took too long; `output`, which is text, or data if it isn't UTF-8; and `errors`.
+    /// Runs the command on a thread of its own, and calls the receiver with its outcome, as JSON: `status`, which is
+    /// `null` if it took too long; `output`, which is text, or data if it isn't UTF-8; and `errors`.
     ///
     /// - Returns: Whether a thread could be started.
     func run(_ command: String, _ receiver: @escaping @Sendable (String) -> Void) -> Bool {
+        if let problem {
+            receiver(Self.outcome("\(ExitStatus.usage.rawValue)", errors: problem))
+            return true
+        }
         let arguments = ["defaults"] + arguments
         return DetachedThread.start {
             do throws(Failure) {
@@ -92,10 +92,14 @@ struct ViewerCommand {
                         ("errors", JSONText.of(.string(String(decoding: run.errors, as: UTF8.self)))),
                     ]))
             } catch {
-                let message = JSONText.of(.string(error.message))
-                receiver(JSONText.object([("status", "null"), ("output", "\"\""), ("errors", message)]))
+                receiver(Self.outcome("null", errors: error.message))
             }
         }
+    }
+
+    /// Returns the outcome of a command without output.
+    private static func outcome(_ status: String, errors: String) -> String {
+        JSONText.object([("status", status), ("output", "\"\""), ("errors", JSONText.of(.string(errors)))])
     }
 }
 #endif
