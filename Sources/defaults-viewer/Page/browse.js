@@ -5,7 +5,7 @@ import { detail } from "./detail.js";
 import { identity } from "./model.js";
 import { described, shown as shownValue } from "./manifests.js";
 import {
-    absence, addressOf, forced, isDraft, label, litTime, place, searched, sortedDomains, sortedKeys, unsetKeys,
+    absence, addressOf, forced, isDraft, label, litTime, place, searched, sortedDomains, sortedKeys, store, unsetKeys,
 } from "./store.js";
 
 const rowHeight = 30;
@@ -177,7 +177,8 @@ export function browse(go) {
     function find() {
         const index = isSought ? rows.findIndex(isCurrent) : -1;
         if (index < 0) return;
-        isSought = false;
+        // Domains that arrive later move it.
+        isSought = store.state.name === "reading";
         jump(index);
     }
 
