@@ -280,7 +280,8 @@ let package = Package(
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "ManifestsTests", dependencies: ["Manifests", "PropertyList"], swiftSettings: settings),
         .testTarget(
-            name: "FleetTests", dependencies: ["DefaultsCore", "Fleet", "PropertyList"], swiftSettings: settings),
+            name: "FleetTests", dependencies: ["DefaultsCore", "Fleet", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
         .testTarget(

@@ -17,7 +17,19 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Opens a file, with close-on-exec.
     package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: UInt32 = 0) throws(SystemCall.Failure) {
-        self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
+        self.number = try SystemCall.run { Glibc.open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    /// Opens a file by its name in this directory, with close-on-exec.
+    package func open(
+        _ name: UnsafePointer<CChar>, flags: Int32, mode: UInt32 = 0
+    ) throws(SystemCall.Failure) -> FileDescriptor {
+        FileDescriptor(owning: try SystemCall.run { openat(number, name, flags | O_CLOEXEC, mode) })
+    }
+
+    /// Removes a name from this directory.
+    package func remove(_ name: UnsafePointer<CChar>, flags: Int32 = 0) throws(SystemCall.Failure) {
+        try SystemCall.run { unlinkat(number, name, flags) }
     }
 
     /// Releases the open file without closing it; the caller becomes its owner.
@@ -127,9 +139,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Waits until changes to names in a directory are on the disk, where the file system supports that.
     package static func synchronizeDirectory(_ path: UnsafePointer<CChar>) throws(SystemCall.Failure) {
-        do throws(SystemCall.Failure) {
-            try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronize()
-        } catch {
+        try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronizeDirectory()
+    }
+
+    /// Waits until changes to names in this directory are on the disk, where the file system supports that.
+    package func synchronizeDirectory() throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) { try synchronize() } catch {
             if error.number != EINVAL { throw error }
         }
     }

@@ -44,24 +44,29 @@ package enum NewFile {
     ///
     /// - Parameters:
     ///   - path: The path of the file.
+    ///   - parent: The open directory that relative paths are relative to; by default, the working directory.
     ///   - bytes: The new contents.
     ///   - temporary: The path of the version until it is complete, which a crash may leave behind; by default, the
     ///     path of the file with ".new".
     ///   - copy: The path to which the old version is moved first; `nil` to remove it.
     /// - Throws: The failure of the system call.
     package static func replace(
-        _ path: String, with bytes: [UInt8], through temporary: String? = nil, movingTo copy: String? = nil
+        _ path: String, below parent: Int32 = AT_FDCWD, with bytes: [UInt8], through temporary: String? = nil,
+        movingTo copy: String? = nil
     ) throws(SystemCall.Failure) {
         let temporary = temporary ?? "\(path).new"
-        unlink(temporary)
+        unlinkat(parent, temporary, 0)
         do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            let file = FileDescriptor(
+                owning: try SystemCall.run {
+                    openat(parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+                })
             try file.write(bytes)
             try file.synchronize()
-            if let copy { try SystemCall.run { rename(path, copy) } }
-            try SystemCall.run { rename(temporary, path) }
+            if let copy { try SystemCall.run { renameat(parent, path, parent, copy) } }
+            try SystemCall.run { renameat(parent, temporary, parent, path) }
         } catch {
-            unlink(temporary)
+            unlinkat(parent, temporary, 0)
             throw error
         }
     }

@@ -4,6 +4,8 @@ package enum FleetFailure: Error {
     case isCopied
     /// The folder has none of the files that this machine has written, as if its disk weren't there.
     case noOwnFiles
+    /// Something has replaced this machine's subfolder by a link, or another user's directory; the path.
+    case notOwnFolder(String)
     /// The system refuses; the path, and the number of the error.
     case system(String, Int32)
 }

@@ -6,6 +6,10 @@ import Linux
 ///
 /// Each machine has a subfolder that is named by its identifier, and writes nothing else, so that no tool ever meets
 /// two versions of a file.
+///
+/// Links in the folder's own path are followed each time, wherever they lead then. A subfolder is never a link: others
+/// may write in the folder, and could lead the user's own connector to another directory by one. So everything in a
+/// subfolder is named below its descriptor.
 package struct FolderTransport: FleetTransport {
     /// The path of the folder.
     package let path: String
@@ -16,69 +20,134 @@ package struct FolderTransport: FleetTransport {
     /// The maximum size of a file, beyond which it can't be ours.
     private static let maximumSize = 256 << 20
 
-    package func machines() throws -> [MachineID] { try list(path).compactMap { MachineID($0) }.sorted() }
+    // MARK: Names
 
-    package func names(of machine: MachineID) throws -> [String] { try list(folder(of: machine)).sorted() }
+    /// The name of the file with a machine's request for the key.
+    package static let requestName = "join"
+
+    /// Returns the name of the file with the answer to a machine's request, in the folder of the one that answers.
+    package static func answerName(for machine: MachineID) -> String { "\(machine).key" }
+
+    /// Returns the machine to whose request a file is the answer; `nil` for other files.
+    package static func machine(answeredBy name: String) -> MachineID? {
+        name.hasSuffix(".key") ? MachineID(String(name.dropLast(4))) : nil
+    }
+
+    // Tools leave out hidden files, or carry them, which does no harm. A crash leaves at most one of the connector's.
+    // Other files, which another process may add meanwhile, have names of their own.
+    private func temporaryName(of name: String) -> String {
+        FleetFileName(name, of: own) == nil ? ".\(name).new" : ".new"
+    }
+
+    /// Returns whether this program gives such a name to a file of this machine's.
+    private func isGiven(_ name: String) -> Bool {
+        if name == ".new" || FleetFileName(name, of: own) != nil { return true }
+        func isOfJoining(_ name: String) -> Bool {
+            name == Self.requestName || Self.machine(answeredBy: name) != nil
+        }
+        if name.hasPrefix("."), name.hasSuffix(".new") { return isOfJoining(String(name.dropFirst().dropLast(4))) }
+        return isOfJoining(name)
+    }
+
+    // MARK: Reading
+
+    package func machines() throws -> [MachineID] {
+        do throws(SystemCall.Failure) {
+            return try Self.names(in: try folder()).compactMap { MachineID($0) }.sorted()
+        } catch { throw FleetFailure.system(path, error.number) }
+    }
+
+    package func names(of machine: MachineID) throws -> [String] {
+        do throws(SystemCall.Failure) { return try Self.names(in: try subfolder(of: machine)).sorted() } catch {
+            // A tool may not have brought it yet. The folder itself is there, or its disk isn't.
+            if error.number == ENOENT, (try? folder()) != nil { return [] }
+            throw failure(error, of: machine)
+        }
+    }
 
     package func contents(of name: String, of machine: MachineID) throws -> [UInt8]? {
         do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(
-                opening: "\(folder(of: machine))/\(name)", O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+            let file = try subfolder(of: machine).open(name, flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
             let status = try file.status()
             guard status.isRegular else { return nil }
             if status.st_size > Self.maximumSize { throw SystemCall.Failure(number: EFBIG) }
             return try file.read(upTo: Int(status.st_size))
         } catch {
-            // What isn't a file is none of a machine's.
+            // A link isn't a machine's file.
             if error.number == ENOENT || error.number == ELOOP { return nil }
-            throw FleetFailure.system("\(folder(of: machine))/\(name)", error.number)
+            throw failure(error, of: machine, name)
         }
     }
+
+    // MARK: Writing
 
     /// Makes this machine's subfolder, and returns when that is durable.
     ///
     /// Only a machine that joins does this: later, a missing subfolder means that the disk isn't there.
     package func prepare() throws {
         do throws(SystemCall.Failure) {
-            try NewFile.makeDirectory(folder(of: own))
-            try FileDescriptor.synchronizeDirectory(path)
-        } catch { throw FleetFailure.system(folder(of: own), error.number) }
+            try NewFile.makeDirectory("\(path)/\(own)")
+            _ = try subfolder(of: own)
+            try folder().synchronizeDirectory()
+        } catch { throw failure(error, of: own) }
     }
 
     package func add(_ name: String, _ bytes: [UInt8]) throws {
-        let folder = folder(of: own)
-        // Tools leave out hidden files, or carry them, which harms nobody. A crash leaves at most one of the
-        // connector's. Other files, which another process may add meanwhile, have names of their own.
-        let temporary = FleetFileName(name, of: own) == nil ? ".\(name).new" : ".new"
         do throws(SystemCall.Failure) {
-            try NewFile.replace("\(folder)/\(name)", with: bytes, through: "\(folder)/\(temporary)")
-            try FileDescriptor.synchronizeDirectory(folder)
+            let subfolder = try subfolder(of: own)
+            try NewFile.replace(name, below: subfolder.number, with: bytes, through: temporaryName(of: name))
+            try subfolder.synchronizeDirectory()
         } catch {
             if error.number == ENOENT { throw FleetFailure.noOwnFiles }
-            throw FleetFailure.system("\(folder)/\(name)", error.number)
+            throw failure(error, of: own, name)
         }
     }
 
     package func remove(_ name: String) throws {
-        if unlink("\(folder(of: own))/\(name)") != 0, errno != ENOENT {
-            throw FleetFailure.system("\(folder(of: own))/\(name)", errno)
+        do throws(SystemCall.Failure) {
+            try subfolder(of: own).remove(name)
+        } catch {
+            if error.number != ENOENT { throw failure(error, of: own, name) }
         }
     }
 
-    /// The path of a machine's subfolder.
-    package func folder(of machine: MachineID) -> String { "\(path)/\(machine)" }
+    /// Removes this machine's files, and its subfolder if nothing else is in it.
+    package func removeAll() throws {
+        for name in try names(of: own) where isGiven(name) { try remove(name) }
+        try? folder().remove(own.text, flags: AT_REMOVEDIR)
+    }
 
-    /// Returns the names in a folder; none if it doesn't exist, as before a tool has brought it.
-    private func list(_ folder: String) throws -> [String] {
-        do throws(SystemCall.Failure) {
-            let listing = try DirectoryListing(folder)
-            var names: [String] = []
-            while let entry = try listing.next() { if let name = entry.name { names.append(name) } }
-            return names
-        } catch {
-            // A missing folder of the fleet itself is a disk that isn't there, not an empty fleet.
-            if error.number == ENOENT || error.number == ENOTDIR, folder != path { return [] }
-            throw FleetFailure.system(folder, error.number)
+    // MARK: Directories
+
+    private func folder() throws(SystemCall.Failure) -> FileDescriptor {
+        try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+    }
+
+    /// Opens a machine's subfolder.
+    ///
+    /// - Throws: `ENOTDIR` if it is a link, or if this machine's own belongs to another user than the folder's owner,
+    ///   who could replace it anyway, and owns everything on some network file systems.
+    private func subfolder(of machine: MachineID) throws(SystemCall.Failure) -> FileDescriptor {
+        let folder = try folder()
+        let subfolder = try folder.open(machine.text, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
+        if machine == own {
+            let status = try subfolder.status()
+            let owner = try folder.status().st_uid
+            if !status.isOwn, status.st_uid != owner { throw SystemCall.Failure(number: ENOTDIR) }
         }
+        return subfolder
+    }
+
+    private static func names(in directory: borrowing FileDescriptor) throws(SystemCall.Failure) -> [String] {
+        let listing = try DirectoryListing(".", below: directory.number)
+        var names: [String] = []
+        while let entry = try listing.next() { if let name = entry.name { names.append(name) } }
+        return names
+    }
+
+    private func failure(_ error: SystemCall.Failure, of machine: MachineID, _ name: String? = nil) -> FleetFailure {
+        let subfolder = "\(path)/\(machine)"
+        if machine == own, error.number == ENOTDIR, (try? folder()) != nil { return .notOwnFolder(subfolder) }
+        return .system(name.map { "\(subfolder)/\($0)" } ?? subfolder, error.number)
     }
 }

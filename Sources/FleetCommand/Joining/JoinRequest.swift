@@ -15,20 +15,15 @@ struct JoinRequest {
     private let publicKey: [UInt8]
     private let proof: [UInt8]
 
-    /// The name of the file in the machine's folder.
-    static let fileName = "join"
     /// Removes the answers that have been read: their requests are gone.
     static func removeAnswers(of own: MachineID, from transport: some FleetTransport) throws {
-        for name in try transport.names(of: own) where name.hasSuffix(".key") {
-            guard let machine = MachineID(String(name.dropLast(4))),
-                try transport.contents(of: fileName, of: machine) == nil
+        for name in try transport.names(of: own) {
+            guard let machine = FolderTransport.machine(answeredBy: name),
+                try transport.contents(of: FolderTransport.requestName, of: machine) == nil
             else { continue }
             try transport.remove(name)
         }
     }
-
-    /// The name of the file with the answer, in the folder of the machine that answers.
-    static func answerName(for machine: MachineID) -> String { "\(machine).key" }
 
     private static let suite = HPKE.Ciphersuite.Curve25519_SHA256_ChachaPoly
 

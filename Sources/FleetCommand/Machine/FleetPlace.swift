@@ -47,7 +47,7 @@ enum FleetPlace: Hashable {
 
     /// Finds the place that an argument names: a folder, or a credentials file.
     init(argument: String) throws(Failure) {
-        let path = Path.resolved(Environment.current.expandingTilde(argument))
+        let path = Self.absolute(Environment.current.expandingTilde(argument))
         let status = argument.isEmpty ? nil : try? FileStatus(at: path)
         switch status {
         case let status? where status.isDirectory: self = .folder(path)
@@ -58,6 +58,21 @@ enum FleetPlace: Hashable {
                     + "the credentials file.", .noInput)
         }
     }
+
+    /// Returns a path from the root, whose links are followed each time that it is used.
+    private static func absolute(_ path: String) -> String {
+        if Path.isAbsolute(path) { return path }
+        // The shell knows by which links its user got here.
+        let named = Environment.current["PWD"].flatMap { name in
+            let isHere = (try? FileStatus(at: name).isSame(as: FileStatus(at: "."))) == true
+            return isHere && Path.isAbsolute(name) ? name : nil
+        }
+        let working = named ?? Path.resolved(".")
+        return path == "." ? working : "\(working)/\(path)"
+    }
+
+    /// Returns whether both are one place now.
+    func isSame(as other: FleetPlace) -> Bool { self == other || Path.resolved(path) == Path.resolved(other.path) }
 
     /// The folder; `nil` for etcd.
     func folder(of machine: MachineID) -> FolderTransport? {

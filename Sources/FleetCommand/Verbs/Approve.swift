@@ -44,7 +44,7 @@ struct Approve: ParsableCommand {
         // It waits for what is still in the folder.
         let numbers = state.numbers.filter { ((try? folder.files(of: $0.key)) ?? []).isEmpty == false }
         try folder.add(
-            JoinRequest.answerName(for: request.machine),
+            FolderTransport.answerName(for: request.machine),
             try request.answer(FleetGrant(member.secret, numbers: numbers), to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")
     }

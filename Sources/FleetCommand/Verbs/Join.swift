@@ -49,7 +49,7 @@ struct Join: ParsableCommand {
         let former = try home.membership()
         if let former {
             try Member.check(former, in: home)
-            guard former.place == place else {
+            guard former.place.isSame(as: place) else {
                 throw Failure(
                     "This machine is in the fleet \(former.place.phrase). Run `defaults fleet leave` first.", .usage)
             }
@@ -90,7 +90,7 @@ struct Join: ParsableCommand {
             if let folder { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
         }
         try home.write(nil as JoinRequest.Pending?)
-        try folder?.remove(JoinRequest.fileName)
+        try folder?.remove(FolderTransport.requestName)
         let scopes = ManifestScopes()
         let member = try Member()
         let connector = try member.connector(of: client, by: member.exchange(), scope: scopes.scope)
@@ -123,7 +123,7 @@ struct Join: ParsableCommand {
         let pending = try home.pending() ?? JoinRequest.Pending()
         try home.write(pending)
         let request = JoinRequest(of: membership.machine, named: membership.name, with: pending)
-        try transport.add(JoinRequest.fileName, try request.contents())
+        try transport.add(FolderTransport.requestName, try request.contents())
         print(
             """
             On a machine of the fleet, once the folder has synced there, run:
@@ -134,7 +134,7 @@ struct Join: ParsableCommand {
         fflush(nil)
         while true {
             for machine in try transport.machines() where machine != membership.machine {
-                let name = JoinRequest.answerName(for: membership.machine)
+                let name = FolderTransport.answerName(for: membership.machine)
                 // Others may have put anything there.
                 guard let answer = (try? transport.contents(of: name, of: machine)) ?? nil,
                     let grant = request.grant(from: answer, for: pending)

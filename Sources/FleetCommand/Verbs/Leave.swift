@@ -59,13 +59,12 @@ struct Leave: ParsableCommand {
             connector = leaving
         }
         if let folder {
-            try folder.remove(JoinRequest.fileName)
-            let names = try folder.names(of: membership.machine)
-            if let connector, connector.state.received.isEmpty, !names.contains(where: { $0.hasSuffix(".key") }) {
-                // Nobody needs the files of a fleet of one machine; in another fleet, they would be in the way.
-                for name in names { try folder.remove(name) }
-                rmdir(folder.folder(of: membership.machine))
+            try folder.remove(FolderTransport.requestName)
+            let hasAnswered = try folder.names(of: membership.machine).contains {
+                FolderTransport.machine(answeredBy: $0) != nil
             }
+            // No other machine needs the files of a fleet of one machine; in another fleet, they would be in the way.
+            if let connector, connector.state.times.isEmpty, !hasAnswered { try folder.removeAll() }
         }
         try home.removeAll()
         // Another fleet has another list. While this was a member, removing it would have removed it for all machines.

@@ -160,6 +160,10 @@ extension FleetFailure {
         case .noOwnFiles:
             "The fleet's folder doesn't have this machine's files, as if its disk weren't mounted. Edits wait until it "
                 + "is. If the files were deleted, run `defaults fleet leave --force`, and join again."
+        case .notOwnFolder(let path):
+            "\(path) isn't a directory of this user's: a link or something else has replaced it. Edits wait until this "
+                + "machine's own subfolder is there again. If it is lost, remove what is there, run `defaults fleet "
+                + "leave --force`, and join again."
         case .system(let path, let number): "\(path) can't be used: \(SystemCall.message(number))."
         }
     }

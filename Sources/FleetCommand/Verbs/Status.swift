@@ -280,7 +280,7 @@ extension Member {
     /// The request of a machine that wants to join; `nil` if it has made none.
     func request(of machine: MachineID) -> JoinRequest? {
         guard machine != membership.machine,
-            let bytes = (try? folder?.contents(of: JoinRequest.fileName, of: machine)) ?? nil
+            let bytes = (try? folder?.contents(of: FolderTransport.requestName, of: machine)) ?? nil
         else { return nil }
         return JoinRequest(bytes, of: machine)
     }
