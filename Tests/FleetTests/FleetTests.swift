@@ -35,6 +35,9 @@ struct FleetTests {
     @Test("Machines come to have the same values while the list of what travels changes")
     func lists() { Self.tryOut(250, World.Kind(changesList: true)) }
 
+    @Test("The list of what travels and the last edits survive directories that go and come back")
+    func directories() { Self.tryOut(250, World.Kind(movesDirectories: true)) }
+
     @Test("The last edit counts on all machines by registers, whatever happens to them and to processes")
     func registers() { Self.tryOut(150, World.Kind(usesRegisters: true)) }
 
@@ -87,6 +90,68 @@ struct FleetTests {
             #expect(one.values["d0"] == ["k0": 1, "k1": 2])
             #expect(other.values["d0"] == ["k0": 1, "k1": 2])
         }
+    }
+
+    @Test("A list whose directory goes and comes back stays in force, and younger values of others stay")
+    func directoryGoesAndComesBack() {
+        for hours in [0, 1] {
+            let (world, one, other) = Self.pair()
+            let lists = [TravelRules.list, TravelRules.machines].map { other.values[$0] }
+            one.moveAway()
+            world.runOne(one)
+            world.wait(milliseconds: UInt64(hours) * 3_600_000)
+            #expect(world.rest())
+            #expect([TravelRules.list, TravelRules.machines].map { other.values[$0] } == lists)
+            #expect(other.values["d0"]?["k0"] == (hours == 0 ? 1 : nil))
+            other.change(["k0": 5], of: "d0")
+            #expect(world.rest())
+            one.moveBack()
+            #expect(world.heal())
+            for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 5, "k1": 2]) }
+            #expect(other.values[TravelRules.list] == lists[0])
+        }
+    }
+
+    @Test("A domain whose whole file goes waits for a minute, is named, and is removed on all machines then")
+    func fileGoes() {
+        let (world, one, other) = Self.pair()
+        one.moveAway("d0")
+        world.runOne(one)
+        #expect(one.connector?.problems.values.contains(.away("d0", 2)) == true)
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1, "k1": 2])
+        world.wait(milliseconds: 60_000)
+        #expect(world.rest())
+        #expect(one.connector?.problems.isEmpty == true)
+        #expect(other.values["d0"] ?? [:] == [:])
+    }
+
+    @Test("A list whose file is removed is written again, and only edits of its entries remove what they name")
+    func listFileGoes() {
+        let (world, one, other) = Self.pair()
+        one.moveAway(TravelRules.list)
+        world.runOne(one)
+        #expect(one.connector?.problems.count == 1)
+        world.wait(milliseconds: 60_000)
+        #expect(world.rest())
+        #expect(one.connector?.problems.isEmpty == true)
+        for machine in [one, other] { #expect(machine.values[TravelRules.list] == ["d0": true, "d1": true]) }
+        one.change(["d1": nil], of: TravelRules.list, source: .file)
+        #expect(world.rest())
+        #expect(other.values[TravelRules.list] == ["d0": true])
+    }
+
+    @Test("Different keys of one domain that two machines add at a time both travel")
+    func concurrentAdditions() {
+        let (world, one, other) = Self.pair()
+        one.change(["d2/x": true], of: TravelRules.list)
+        other.change(["d2/y": true], of: TravelRules.list)
+        one.change(["x": 1, "y": 1, "z": 1], of: "d2")
+        #expect(world.heal())
+        other.change(["y": 2, "z": 2], of: "d2")
+        #expect(world.heal())
+        #expect(one.values["d2"] == ["x": 1, "y": 2, "z": 1])
+        #expect(other.values["d2"] == ["x": 1, "y": 2, "z": 2])
     }
 
     @Test("A lost list comes back, too, and everything still travels")

@@ -75,18 +75,47 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
 
     func fileTime(of domain: DomainName) -> Timestamp? { fileTimes[domain] }
 
+    /// The contents of the preferences directory while it is away.
+    private var stash: (values: [DomainName: DomainValues], times: [DomainName: Timestamp])?
+    var isAway: Bool { stash != nil }
+
+    /// Moves a file of the preferences directory away, or all of them.
+    func moveAway(_ domain: DomainName? = nil) {
+        guard stash == nil else { return }
+        let moved = values.filter { domain == nil || $0.key == domain }
+        stash = (moved, fileTimes.filter { moved[$0.key] != nil })
+        for (domain, values) in moved.sorted(by: { $0.key < $1.key }) {
+            change(values.mapValues { _ in nil }, of: domain, source: .file)
+            (self.values[domain], fileTimes[domain]) = (nil, nil)
+        }
+    }
+
+    /// Moves it back, in place of what was written meanwhile.
+    func moveBack() {
+        guard let (moved, times) = stash else { return }
+        stash = nil
+        for (domain, old) in moved.sorted(by: { $0.key < $1.key }) {
+            var new: Difference = (values[domain] ?? [:]).mapValues { _ in nil }
+            for (key, value) in old { new[key] = .some(value) }
+            fileTimes[domain] = times[domain]
+            change(new, of: domain, source: .file, at: times[domain])
+        }
+    }
+
     /// Changes values, as an app does or, if nothing tells the agent what has changed, a foreign writer.
-    func change(_ values: Difference, of domain: DomainName, purpose: Origin.Purpose? = nil, isKnown: Bool = true) {
+    func change(
+        _ values: Difference, of domain: DomainName, purpose: Origin.Purpose? = nil, isKnown: Bool = true,
+        source: Writer = .app(AppIdentity(pid: 1, executable: "")), at time: Timestamp? = nil
+    ) {
         let old = self.values[domain] ?? [:]
         let changes = values.filter { old[$0.key] != $0.value }.map {
             KeyChange(key: $0.key, old: old[$0.key], new: $0.value)
         }
         if changes.isEmpty { return }
         for change in changes { self.values[domain, default: [:]][change.key] = change.new }
-        fileTimes[domain] = now
-        let app = Writer.app(AppIdentity(pid: 1, executable: ""))
+        fileTimes[domain] = time ?? now
         let set = ChangeSet(
-            domain: Domain(domain), source: app, changes: changes, origin: purpose.map { Origin(purpose: $0) })
+            domain: Domain(domain), source: source, changes: changes, origin: purpose.map { Origin(purpose: $0) })
         log.append(
             LogRecord(
                 revision: Revision(log.count + 1), time: now,

@@ -12,6 +12,8 @@ final class World {
         var losesLogs = false
         /// Domains are removed from the list, and added again.
         var changesList = false
+        /// Preferences directories go and come back.
+        var movesDirectories = false
         /// Edits go through registers, which can't always be reached, whose events are lost or repeated, and which are
         /// compacted.
         var usesRegisters = false
@@ -119,7 +121,9 @@ final class World {
         case 85..<88: machine.connector = nil
         case 88..<90:
             if kind.losesLogs { machine.loseLog(and: chance(30) ? Self.names.randomElement(using: &random) : nil) }
-        case 90..<93: if kind.changesList { changeList(machine) }
+        case 90..<93:
+            if kind.changesList { changeList(machine) }
+            if kind.movesDirectories { move(machine) }
         case 93 where machines.count < 4: addMachine()
         case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
         default: carryRemovals(to: machine)
@@ -150,7 +154,9 @@ final class World {
             values.updateValue(value, forKey: key)
         }
         for (key, value) in values { note(value, as: FleetKey(domain.description, key), on: machine) }
-        let isKnown = !chance(10)
+        // What is written while its file is away doesn't last.
+        if machine.isAway { uncertain.formUnion(values.keys.map { FleetKey(domain.description, $0) }) }
+        let isKnown = machine.isAway || !chance(10)
         if !isKnown {
             // Of two such changes, nobody knows which key was changed when.
             let keys = Set(values.keys.map { FleetKey(domain.description, $0) })
@@ -173,6 +179,26 @@ final class World {
         last[key] = .some(value)
     }
 
+    /// Whether anything was added: not if the founder was interrupted.
+    private var hasList = false
+    /// The times at which directories went.
+    private var away: [MachineID: UInt64] = [:]
+
+    private func move(_ machine: SimulatedMachine) {
+        guard let since = away.removeValue(forKey: machine.id) else {
+            guard machine.hasJoined else { return }
+            away[machine.id] = milliseconds
+            return machine.moveAway()
+        }
+        machine.moveBack()
+        // After a minute, its removal counts.
+        if milliseconds > since + 55_000 { distrustAll() }
+    }
+
+    private func distrustAll() {
+        for name in Self.names { uncertain.formUnion(Self.keys.map { FleetKey(name.description, $0) }) }
+    }
+
     private func changeList(_ machine: SimulatedMachine) {
         guard machine.hasJoined, let domain = Self.names.randomElement(using: &random) else { return }
         machine.change([domain.description: chance(50) ? nil : true], of: TravelRules.list)
@@ -181,7 +207,9 @@ final class World {
     /// Lets one connector do what it can.
     func runOne(_ machine: SimulatedMachine) { run(machine, mustReceive: true) }
 
-    func wait(days: UInt64) { milliseconds += days * 86_400_000 }
+    func wait(days: UInt64) { wait(milliseconds: days * 86_400_000) }
+
+    func wait(milliseconds: UInt64) { self.milliseconds += milliseconds }
 
     /// Starts the connector if it doesn't run, and lets it do a step.
     private func run(_ machine: SimulatedMachine, mustReceive: Bool = false) {
@@ -232,6 +260,7 @@ final class World {
         try connector.join(differences, preferring: preference)
         machine.connector = connector
         if machine === founder {
+            hasList = true
             for name in Self.names { machine.change([name.description: true], of: TravelRules.list) }
         }
     }
@@ -260,11 +289,20 @@ final class World {
 
     /// Lets everything arrive, and all connectors do what is left; returns whether they come to rest.
     func heal() -> Bool {
+        for machine in machines where machine.isAway { move(machine) }
+        // Edits of busy keys are sent the next day.
+        return rest(passing: 86_400_000 * 2)
+    }
+
+    /// Lets everything arrive, and all connectors do what they can, until they come to rest.
+    ///
+    /// - Parameter time: The time between their steps, in milliseconds.
+    /// - Returns: Whether they do.
+    func rest(passing time: UInt64 = 0) -> Bool {
         isHealing = true
         service?.faults = .init()
         for round in 0..<60 {
-            // Edits of busy keys are sent the next day.
-            milliseconds += 86_400_000 * 2
+            milliseconds += time
             let before = (machines.map(\.folder), service?.registers)
             for machine in machines {
                 for other in machines where other !== machine {
@@ -285,6 +323,9 @@ final class World {
     func examine() {
         guard let first = machines.first else { return }
         let rules = TravelRules(first.values[TravelRules.list] ?? [:])
+        if kind.movesDirectories, hasList, !Self.names.allSatisfy({ rules.includes($0.description) }) {
+            findings.append("The list is lost.")
+        }
         for machine in machines.dropFirst()
         where machine.values[TravelRules.list] ?? [:] != first.values[TravelRules.list] ?? [:] {
             findings.append("The lists differ.")

@@ -7,6 +7,7 @@ extension Connector {
     func followAgent() throws(DefaultsError) {
         while let event = try agent.nextEvent(within: 0) { try handle(event) }
         try compareUnknown()
+        try settleAway()
     }
 
     /// Passes on all records up to a position.
@@ -68,14 +69,25 @@ extension Connector {
         guard rules.includes(domain) else { return }
         if state.counts.begin(record.time.milliseconds) { isChanged = true }
         let isOwn = record.changeSet?.origin?.purpose?.texts.name == Self.purpose
-        if let changes = record.changeSet?.changes {
-            if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: time(of: record), cursor) }
-            if domain == TravelRules.list.description {
-                try readList(after: changes, isOwn: isOwn) { _ in time(of: record) }
-            }
+        if let changeSet = record.changeSet {
+            try pass(changeSet, isOwn: isOwn, of: domain, at: time(of: record), until: cursor)
         }
         // Some keys have changed that the record doesn't name.
         if case .unknown = record.event { unknown[domain] = max(unknown[domain] ?? 0, time(of: record)) }
+    }
+
+    private func pass(
+        _ changeSet: ChangeSet, isOwn: Bool, of domain: String, at milliseconds: UInt64, until cursor: Cursor
+    ) throws(DefaultsError) {
+        var changes = changeSet.changes
+        if changeSet.source == .file, !isOwn {
+            if goesAway(domain, with: changes, at: milliseconds) { return }
+            changes = edits(among: changes, of: domain, at: milliseconds)
+        }
+        if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: milliseconds, cursor) }
+        if domain == TravelRules.list.description {
+            try readList(after: changes, isOwn: isOwn) { _ in milliseconds }
+        }
     }
 
     /// Returns whether a record may be that of an edit.
@@ -194,7 +206,7 @@ extension Connector {
         rules = TravelRules(state.list)
         isChanged = true
         func wasHeld(_ key: FleetKey) -> Bool { former.reason(against: key, scope: scope(key)) != nil }
-        let patterns = changes.map { GlobPattern($0.key) }
+        let patterns = Set(changes.map { TravelRules.Entry($0.key).domain }).map { GlobPattern($0) }
         for domain in try domains() where patterns.contains(where: { $0.matches(domain) }) {
             // Values from before lose to every edit.
             let milliseconds = isOwn ? 0 : time(try DomainName(domain))

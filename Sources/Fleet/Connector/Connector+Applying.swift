@@ -6,9 +6,12 @@ extension Connector {
     /// The maximum size of an edit in bytes, and of its number of keys.
     private static let maximumEdit = (bytes: 4 << 20, keys: 5_000)
 
-    /// Returns whether a received value is to be set: not while it is held back here, or a later edit is delayed.
+    /// Returns whether a received value is to be set: not while it is held back here, a later edit is delayed, or its
+    /// file may come back at any moment.
     package func isPending(_ key: FleetKey) -> Bool {
-        guard let application = state.replica.unconfirmed[key], reason(against: key) == nil else { return false }
+        guard let application = state.replica.unconfirmed[key], reason(against: key) == nil,
+            state.away[key.domain]?.isSettled != false
+        else { return false }
         return state.delayed[key].map { $0 < application.stamp.milliseconds } ?? true
     }
 

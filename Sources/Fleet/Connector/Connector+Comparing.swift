@@ -37,6 +37,9 @@ extension Connector {
     /// - Throws: If the agent can't be used.
     private func compareList(at time: UInt64) throws(DefaultsError) {
         guard let values = try listValues() else { return }
+        let hashes = knownHashes(of: TravelRules.list.description)
+        let away = AwayDomain(since: time, count: state.list.count, hashes: hashes)
+        if values.isEmpty, goesAway(TravelRules.list.description, as: away, having: state.list) { return }
         let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             .map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }
         // The connector may have set them itself.
@@ -62,7 +65,7 @@ extension Connector {
         let lost = Set(state.known.keys.map(\.domain)).subtracting(here)
         for domain in lost {
             // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
-            state.replica.forget(domain)
+            state.replica.forget { $0.domain == domain }
             state.known = state.known.filter { $0.key.domain != domain }
         }
         if !lost.isEmpty {
@@ -99,6 +102,13 @@ extension Connector {
         // Records that follow may have changed it since.
         let isCurrent = (position ?? state.cursor).map { snapshot.cursor.revision <= $0.revision } ?? true
         let fleetKeys = state.replica.newest.keys.filter { $0.domain == domain }
+        if meaning == .edits, !TravelRules.isOwn(domain), fleetKeys.allSatisfy({ values[$0.key] == nil }) {
+            let hashes = knownHashes(of: domain)
+            let away = AwayDomain(since: milliseconds, count: hashes.count, hashes: hashes)
+            if goesAway(domain, as: away, having: nil) { return }
+        }
+        let isBack = meaning == .edits && isBack(domain, at: milliseconds) { values[$0].map(ConnectorState.hash) }
+        var outdated: [FleetKey] = []
         var edits: [FleetKey: PropertyListValue?] = [:]
         // What was added before another machine edited it, of which whoever added it knew nothing.
         var older: [FleetKey: PropertyListValue?] = [:]
@@ -123,6 +133,11 @@ extension Connector {
             case .edits:
                 // What has been received may be set already.
                 guard hasChanged, pending == nil || pending?.value != value else { break }
+                if value == nil, state.away[domain]?.isSettled == false { break }
+                if isBack, isOutdated(key, being: value, at: milliseconds) {
+                    outdated.append(key)
+                    break
+                }
                 if let time = state.delayed[key] {
                     (state.delayed[key], isChanged) = (max(time, milliseconds), true)
                 } else {
@@ -146,6 +161,7 @@ extension Connector {
         record(edits, at: milliseconds, knowingAll: meaning == .addition)
         record(older, at: milliseconds)
         begin(with: beginnings)
+        receiveAgain(outdated)
         // Snapshots don't have what didn't travel.
         if !known.isEmpty { unsent.append(state.replica.repeated(known)) }
     }

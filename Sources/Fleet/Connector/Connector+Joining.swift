@@ -23,7 +23,7 @@ extension Connector {
         guard state.received.isEmpty, state.last == 0 else { return }
         try forgetList()
         try follow(to: agent.barrier(of: nil))
-        (state.list, rules, unsent) = ([:], TravelRules([:]), [])
+        (state.list, state.away, rules, unsent) = ([:], [:], TravelRules([:]), [])
         state.replica = FleetReplica(machine)
         receiveAgain()
     }

@@ -1,4 +1,4 @@
-import DefaultsCore
+package import DefaultsCore
 package import PropertyList
 
 /// The knowledge that must outlive a crash: the replica, and how far it has come with the log and the files.
@@ -7,7 +7,9 @@ package struct ConnectorState: Sendable {
     /// Whether the machine has sent the values that it had when it joined.
     package var hasJoined = false
     /// The list of what travels, as of the cursor.
-    var list: DomainValues = [:]
+    package var list: DomainValues = [:]
+    /// The domains that are away, by their names.
+    package var away: [String: AwayDomain] = [:]
     /// The position in the agent's log up to which records have been passed on; `nil` before the first.
     var cursor: Cursor?
     /// The number of the machine's last own set.
@@ -63,7 +65,7 @@ package struct ConnectorState: Sendable {
     }
 
     /// A value that can't be written has no hash that another value has.
-    private static func hash(_ value: PropertyListValue) -> ContentHash {
+    static func hash(_ value: PropertyListValue) -> ContentHash {
         ContentHash((try? PropertyListValue.array([value]).write(as: .binary)) ?? Array("\(value)".utf8))
     }
 }
@@ -164,6 +166,7 @@ extension ConnectorState {
                 }),
         ]
         entries["cursor"] = cursor.map { .string($0.description) }
+        if !away.isEmpty { entries["away"] = .dictionary(away.mapValues(\.propertyList)) }
         if needsSnapshot { entries["needsSnapshot"] = true }
         if readsOwn { entries["readsOwnFiles"] = true }
         return .dictionary(entries)
@@ -186,6 +189,12 @@ extension ConnectorState {
         if case .string(let text)? = entries["cursor"] {
             guard let cursor = try? Cursor(text) else { return nil }
             self.cursor = cursor
+        }
+        if case .dictionary(let domains)? = entries["away"] {
+            for (domain, value) in domains {
+                guard let away = AwayDomain(value) else { return nil }
+                self.away[domain] = away
+            }
         }
         for (text, value) in received {
             guard let machine = MachineID(text), case .dictionary(let entries) = value,
@@ -223,6 +232,30 @@ extension ConnectorState {
             }
         }
         return entries
+    }
+}
+
+extension AwayDomain {
+    fileprivate var propertyList: PropertyListValue {
+        var entries: DomainValues = [
+            "since": .integer(Int64(clamping: since)), "count": .integer(Int64(count)), "settled": .boolean(isSettled),
+            "hashes": .dictionary(hashes.mapValues { .integer(Int64(bitPattern: $0.value)) }),
+        ]
+        entries["values"] = values.map { .dictionary($0) }
+        return .dictionary(entries)
+    }
+
+    fileprivate init?(_ value: PropertyListValue) {
+        guard case .dictionary(let entries) = value, let since = UInt64(number: entries["since"]),
+            let count = UInt64(number: entries["count"]), case .boolean(let isSettled)? = entries["settled"],
+            case .dictionary(let hashes)? = entries["hashes"]
+        else { return nil }
+        self.init(
+            since: since, count: Int(clamping: count),
+            hashes: hashes.compactMapValues { value in
+                if case .integer(let hash) = value { ContentHash(value: UInt64(bitPattern: hash)) } else { nil }
+            }, isSettled: isSettled)
+        if case .dictionary(let values)? = entries["values"] { self.values = values }
     }
 }
 

@@ -14,12 +14,14 @@ package enum FleetProblem: Hashable, Sendable {
     case tooLarge(FleetKey, Int)
     /// An edit is refused.
     case refused(FleetKey, DefaultsError)
+    /// A domain is away with its file; the number of its keys.
+    case away(DomainName, Int)
 
     /// Whether each reception finds it again, as long as it lasts.
     var isOfReception: Bool {
         switch self {
         case .file, .unreadable, .missing, .registers, .tooLarge: true
-        case .refused: false
+        case .refused, .away: false
         }
     }
 }

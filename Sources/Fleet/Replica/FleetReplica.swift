@@ -73,11 +73,18 @@ package struct FleetReplica: Hashable, Sendable {
         return EnvelopeSet(envelopes, cursor: nil, isBeginning: true)
     }
 
-    /// Forgets the edits of a domain, so that they are received again.
-    package mutating func forget(_ domain: String) {
-        newest = newest.filter { $0.key.domain != domain }
-        seen = seen.filter { $0.key.domain != domain }
-        unconfirmed = unconfirmed.filter { $0.key.domain != domain }
+    /// Forgets the edits of keys, so that they are received again.
+    package mutating func forget(where isForgotten: (FleetKey) -> Bool) {
+        newest = newest.filter { !isForgotten($0.key) }
+        seen = seen.filter { !isForgotten($0.key) }
+        unconfirmed = unconfirmed.filter { !isForgotten($0.key) }
+    }
+
+    /// Arranges to set the value of a key's newest edit in the agent once more: an older one has replaced it.
+    package mutating func restore(_ key: FleetKey, to value: PropertyListValue?) {
+        guard let stamp = newest[key], unconfirmed[key] == nil else { return }
+        unconfirmed[key] = Application(value: value, stamp: stamp)
+        seen[key] = .some(nil)
     }
 
     /// Returns the newest edits of keys, to be sent once more.
@@ -128,10 +135,9 @@ package struct FleetReplica: Hashable, Sendable {
                     unconfirmed[key] = nil
                     seen[key] = nil
                 }
-            } else if let former, let stamp = newest[key], let old = former[key], old != value {
+            } else if let former, let old = former[key], old != value {
                 // Edits came between that had led back to the value that the connector expected. They are newer.
-                unconfirmed[key] = Application(value: old, stamp: stamp)
-                seen[key] = .some(nil)
+                restore(key, to: old)
             }
         }
     }

@@ -1,11 +1,11 @@
 package import DefaultsCore
-package import PropertyList
+import PropertyList
 
 /// The rules that say which keys travel: those that somebody has added, without those that belong to one machine.
 ///
 /// The list of what was added is itself a domain, which always travels, so that all machines have the same one. Each of
-/// its keys is a domain's name or a pattern of names. The value is `true` for the whole domain, or a dictionary with
-/// patterns of keys: `Keys` for those that travel, and `Except` for those that don't.
+/// its keys is a domain's name or a pattern of names; if it isn't for the whole domain, a slash and a key or a pattern of
+/// keys follow. The value is `true` for what travels, and `false` for what doesn't.
 package struct TravelRules: Sendable {
     /// The domain with the list.
     package static let list = DomainName(escaping: "org.defaultsd.fleet")
@@ -39,56 +39,45 @@ package struct TravelRules: Sendable {
     /// The part of a manifest's description of a key that matters here.
     package enum Scope: Sendable { case roaming, machine, noise, secret, unknown }
 
-    /// An entry of the list.
+    /// The name of an entry of the list: a domain or a pattern of domains, and perhaps a key or a pattern of keys.
+    ///
+    /// Each pattern of keys has an entry of its own, so that people on two machines may add different ones at a time.
     package struct Entry: Hashable, Sendable {
-        /// Patterns of keys that travel; `nil` for all.
-        package var keys: [String]?
-        /// Patterns of keys that don't.
-        package var except: [String] = []
+        package var domain: String
+        /// A key or a pattern of keys; `nil` for all keys.
+        package var key: String?
 
-        package init(keys: [String]? = nil, except: [String] = []) { (self.keys, self.except) = (keys, except) }
+        package init(domain: String, key: String?) { (self.domain, self.key) = (domain, key) }
 
-        /// Reads an entry; `nil` if it isn't one.
-        package init?(_ value: PropertyListValue?) {
-            func texts(_ value: PropertyListValue) -> [String]? {
-                guard case .array(let elements) = value else { return nil }
-                return elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
-            }
-            switch value {
-            case .boolean(true)?: self.init()
-            case .dictionary(let entries)?:
-                self.init(
-                    keys: entries["Keys"].map { texts($0) ?? [] }, except: entries["Except"].flatMap(texts) ?? [])
-            default: return nil
-            }
+        /// Reads an entry's name; no domain's name has a slash.
+        package init(_ name: String) {
+            let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            self.init(domain: parts[0], key: parts.count > 1 ? parts[1] : nil)
         }
 
-        package var propertyList: PropertyListValue {
-            if keys == nil, except.isEmpty { return .boolean(true) }
-            var entries: [String: PropertyListValue] = [:]
-            entries["Keys"] = keys.map { .array($0.map { .string($0) }) }
-            if !except.isEmpty { entries["Except"] = .array(except.map { .string($0) }) }
-            return .dictionary(entries)
-        }
+        package var name: String { key.map { "\(domain)/\($0)" } ?? domain }
     }
 
     private struct Rule {
         let domain: GlobPattern
-        let keys: [GlobPattern]?
-        let except: [GlobPattern]
+        var keys: [GlobPattern] = []
+        var except: [GlobPattern] = []
     }
 
     private let rules: [Rule]
 
     /// Reads the list; entries that can't be read add nothing.
     package init(_ list: DomainValues) {
-        rules = list.sorted { $0.key < $1.key }.compactMap { name, value in
-            Entry(value).map { entry in
-                Rule(
-                    domain: GlobPattern(name), keys: entry.keys?.map { GlobPattern($0) },
-                    except: entry.except.map { GlobPattern($0) })
-            }
+        var rules: [String: Rule] = [:]
+        for (name, value) in list.sorted(by: { $0.key < $1.key }) {
+            guard case .boolean(let travels) = value else { continue }
+            let entry = Entry(name)
+            let pattern = GlobPattern(entry.key ?? "*")
+            var rule = rules[entry.domain] ?? Rule(domain: GlobPattern(entry.domain))
+            if travels { rule.keys.append(pattern) } else { rule.except.append(pattern) }
+            rules[entry.domain] = rule
         }
+        self.rules = rules.sorted { $0.key < $1.key }.map(\.value).filter { !$0.keys.isEmpty }
     }
 
     /// Returns whether keys of a domain may travel.
@@ -113,10 +102,10 @@ package struct TravelRules: Sendable {
         var (isAdded, isNamed) = (false, false)
         var exception: String?
         for rule in rules where rule.domain.matches(key.domain) {
-            let matching = rule.keys?.filter { $0.matches(key: key.key) }
-            if matching?.isEmpty == true { continue }
-            // Somebody who names a key knows what it is.
-            let names = matching?.contains { !$0.hasWildcards } ?? false
+            let matching = rule.keys.filter { $0.matches(key: key.key) }
+            if matching.isEmpty { continue }
+            // A person who names a key knows what it is.
+            let names = matching.contains { !$0.hasWildcards }
             let pattern = rule.except.first { $0.matches(key: key.key) && !(names && $0.hasWildcards) }
             if let pattern {
                 exception = pattern.text

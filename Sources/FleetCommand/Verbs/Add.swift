@@ -4,6 +4,7 @@ import DefaultsClient
 import DefaultsCommand
 import DefaultsCore
 import Fleet
+import Linux
 import PropertyList
 
 /// `defaults fleet add DOMAIN [KEY...]`.
@@ -33,22 +34,11 @@ struct Add: ParsableCommand {
     func run() throws {
         let backend = try Member.backend()
         let list = try TravelList(backend)
-        var entry = list[domain]
-        if keys.isEmpty {
-            // Keys that were named stay so, since they travel even if they look like what is held back.
-            let named = entry?.keys?.filter { !GlobPattern($0).hasWildcards } ?? []
-            entry = TravelRules.Entry(keys: named.isEmpty ? nil : ["*"] + named, except: entry?.except ?? [])
-        } else if let former = entry {
-            // "*" stands for the whole domain beside keys that are named.
-            let old = former.keys ?? ["*"]
-            entry?.keys = old + keys.filter { !old.contains($0) }
-            entry?.except.removeAll { keys.contains($0) }
-        } else {
-            entry = TravelRules.Entry(keys: keys)
-        }
-        let known = entry?.except ?? []
-        entry?.except += except.filter { !known.contains($0) }
-        try list.set(domain, to: entry)
+        let added = keys.isEmpty ? [TravelRules.Entry(domain: domain, key: nil)] : list.entries(of: domain, keys: keys)
+        var changes = Dictionary(added.map { ($0, true as Bool?) }) { $1 }
+        // Without keys, what was excepted before stays so.
+        for entry in list.entries(of: domain, keys: except) where changes[entry] == nil { changes[entry] = false }
+        try list.change(changes)
         try TravelList.report(domain, from: backend)
     }
 }
@@ -72,29 +62,36 @@ struct Remove: ParsableCommand {
 
     func run() throws {
         let list = try TravelList(try Member.backend())
-        guard var entry = list[domain] else {
+        let former = list.entries.filter { $0.key.domain == domain }
+        guard former.values.contains(true) else {
             let names = list.names.isEmpty ? "It is empty." : "It has: \(list.names.joined(separator: ", "))."
             throw Failure("\(domain) isn't in the list. \(names)", .notFound)
         }
-        if keys.isEmpty {
-            try list.set(domain, to: nil)
-            return try confirm()
-        }
+        var changes: [TravelRules.Entry: Bool?] = [:]
+        if keys.isEmpty { for entry in former.keys { changes[entry] = .some(nil) } }
         for key in keys {
             // A pattern removes the keys that were named, too.
-            entry.keys?.removeAll { $0 == key || GlobPattern(key).matches(key: $0) }
-            let rest = entry.keys?.map { GlobPattern($0) }
-            let isIncluded = rest?.contains { $0.hasWildcards || $0.matches(key: key) } ?? true
-            if isIncluded, !entry.except.contains(key) { entry.except.append(key) }
+            let isRemoved = { (entry: TravelRules.Entry) in
+                entry.key.map { $0 == key || GlobPattern(key).matches(key: $0) } ?? false
+            }
+            for (entry, travels) in former where travels && isRemoved(entry) { changes[entry] = .some(nil) }
+            let others = former.filter { $1 && !isRemoved($0) }.keys.map { GlobPattern($0.key ?? "*") }
+            if others.contains(where: { $0.hasWildcards || $0.matches(key: key) }) {
+                changes[TravelRules.Entry(domain: domain, key: key)] = false
+            }
         }
-        try list.set(domain, to: entry.keys == [] ? nil : entry)
+        // Exceptions alone mean nothing.
+        var rest = former
+        for (entry, travels) in changes { rest[entry] = travels }
+        if !rest.values.contains(true) { changes = former.mapValues { _ in nil } }
+        try list.change(changes)
         try confirm()
     }
 
     /// Says what is true now: other entries may still include the keys.
     private func confirm() throws {
         let list = try TravelList(try Member.backend())
-        let others = list.names.filter { $0 != domain && GlobPattern($0).matches(domain) }
+        let others = list.domains.filter { $0 != domain && GlobPattern($0).matches(domain) }
         let what = ([domain] + keys).joined(separator: " ").printable
         if others.isEmpty { return print("\(what) no longer travels.") }
         print("\(what) was removed, but \(others.joined(separator: ", ")) was also added and may include it.")
@@ -104,30 +101,59 @@ struct Remove: ParsableCommand {
 /// The list of what travels, as it is on this machine.
 struct TravelList {
     private let backend: any Backend
+    /// The values in the file.
+    private let stored: DomainValues
+    /// The values that hold, also if the file is away.
     private let values: DomainValues
 
     /// Reads the list.
     ///
     /// - Throws: If the machine isn't in a fleet.
     init(_ backend: any Backend) throws {
-        _ = try Member().state()
+        let state = try Member().state()
         self.backend = backend
-        values = try backend.snapshot(of: Domain(TravelRules.list)).values
+        stored = try backend.snapshot(of: Domain(TravelRules.list)).values
+        values = state.list(with: stored)
     }
 
-    var names: [String] { values.keys.sorted() }
+    /// The names of the entries with what travels.
+    var names: [String] { entries.filter(\.value).keys.map(\.name).sorted() }
 
-    subscript(domain: String) -> TravelRules.Entry? { TravelRules.Entry(values[domain]) }
+    /// The domains and patterns of domains in the list.
+    var domains: [String] { Set(entries.filter(\.value).keys.map(\.domain)).sorted() }
 
-    /// Sets or removes an entry, if nobody has changed it since.
-    func set(_ domain: String, to entry: TravelRules.Entry?) throws {
-        if !GlobPattern(domain).hasWildcards { _ = try DomainName(domain) }
-        guard !TravelRules.isOwn(domain) else { throw Failure("\(domain) always travels.", .usage) }
-        let domainOfList = Domain(TravelRules.list)
+    /// The entries, and whether what they name travels.
+    var entries: [TravelRules.Entry: Bool] {
+        var entries: [TravelRules.Entry: Bool] = [:]
+        for (name, value) in values { if case .boolean(let travels) = value { entries[.init(name)] = travels } }
+        return entries
+    }
+
+    /// Returns the entries of keys of a domain; "*" stands for the whole domain.
+    func entries(of domain: String, keys: [String]) -> [TravelRules.Entry] {
+        keys.map { TravelRules.Entry(domain: domain, key: $0 == "*" ? nil : $0) }
+    }
+
+    /// Sets entries, or with `nil` removes them, if they haven't changed since.
+    func change(_ changes: [TravelRules.Entry: Bool?]) throws {
+        for domain in Set(changes.keys.map(\.domain)) {
+            if !GlobPattern(domain).hasWildcards { _ = try DomainName(domain) }
+            guard !TravelRules.isOwn(domain) else { throw Failure("\(domain) always travels.", .usage) }
+            guard !Path.hasSeparator(domain) else {
+                throw Failure("\(domain) has a slash, which no domain's name has.", .usage)
+            }
+        }
+        let new = Dictionary(changes.map { ($0.name, $1.map { PropertyListValue.boolean($0) }) }) { $1 }
+        guard new.allSatisfy({ $1 != nil || stored[$0] == values[$0] }) else {
+            throw Failure(
+                "The file with the list of what travels is gone. Try again when it is back; without it, in a minute.",
+                .temporaryFailure)
+        }
+        let list = Domain(TravelRules.list)
         try backend.edit(
-            domainOfList, with: [domain: entry?.propertyList], replacesAll: false, expecting: [domain: values[domain]],
-            origin: nil)
-        try backend.synchronize(domainOfList)
+            list, with: new, replacesAll: false,
+            expecting: Dictionary(new.keys.map { ($0, stored[$0]) }) { $1 }, origin: nil)
+        try backend.synchronize(list)
     }
 
     /// Says what travels of a domain now.

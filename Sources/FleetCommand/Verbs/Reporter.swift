@@ -91,6 +91,16 @@ extension FleetProblem {
                 "\(key.domain) \(key.key) stays on this machine: it takes \(size) bytes, and the limit is "
                     + "\(RegisterLimits.bytes).", false
             )
+        case .away(let domain, _) where TravelRules.isOwn(domain.description):
+            (
+                "The file of \(domain) is gone. What is in it still holds, and is written again after a minute, once "
+                    + "other preferences are there.", false
+            )
+        case .away(let domain, let count):
+            (
+                "The file of \(domain) is gone. If it isn't back within a minute, its "
+                    + "\(count.counting("key")) will be removed on all machines.", false
+            )
         case .refused(let key, let error):
             ("The fleet's value of \(key.domain) \(key.key) can't be set: \(error)", false)
         }

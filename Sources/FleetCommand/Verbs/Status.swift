@@ -78,7 +78,7 @@ struct HeldBackKeys {
     init(_ backend: any Backend) throws {
         self.backend = backend
         state = try Member().state()
-        rules = TravelRules(try backend.snapshot(of: Domain(TravelRules.list)).values)
+        rules = TravelRules(state.list(with: try backend.snapshot(of: Domain(TravelRules.list)).values))
     }
 
     /// The names of the user's domains.
@@ -176,7 +176,7 @@ struct Overview {
         self.member = member
         let state = try member.state()
         isRunning = member.home.isLocked
-        added = try backend.snapshot(of: Domain(TravelRules.list)).values
+        added = state.list(with: try backend.snapshot(of: Domain(TravelRules.list)).values)
         let keys = try HeldBackKeys(backend)
         held = try keys.all()
         func travels(_ key: FleetKey) -> Bool { !TravelRules.isOwn(key.domain) && keys.reason(against: key) == nil }
@@ -221,7 +221,7 @@ struct Overview {
         if waiting > 0 {
             lines.append("\(waiting.counting("value")) \(waiting == 1 ? "is" : "are") waiting to be set.")
         }
-        let names = added.keys.sorted().joined(separator: ", ")
+        let names = added.filter { $1 == true }.keys.sorted().joined(separator: ", ")
         lines.append(
             added.isEmpty ? "Nothing has been added yet: see `defaults fleet add --help`." : "Added: \(names).")
         for machine in machines {
@@ -273,6 +273,13 @@ struct Overview {
                 }),
         ]
         return .dictionary(place.merging(others) { $1 })
+    }
+}
+
+extension ConnectorState {
+    /// Returns the list of what travels: while its file is away, the one that is still in force.
+    func list(with stored: DomainValues) -> DomainValues {
+        (away[TravelRules.list.description]?.isSettled == false ? list : [:]).merging(stored) { $1 }
     }
 }
 
