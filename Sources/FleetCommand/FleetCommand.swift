@@ -11,7 +11,7 @@ package struct FleetCommand: ParsableCommand {
         abstract: "Keep preferences the same on several machines, by any folder that syncs.",
         discussion: """
             A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
-            machine to machine; programs built with etcd can use that instead. Each machine writes files of \
+            machine to machine. Each machine writes files of \
             its own there, in which nobody without the fleet's key can read a name or a value. What travels is what \
             you have added. Of two edits of a key, the later one wins on all machines; the other stays in the history, \
             and `defaults undo` brings it back.

@@ -1,9 +1,8 @@
-"""Measures a fleet on etcd: the times of a push and of an edit, beside etcd's own; a thousand machines; a day away;
-bytes and memory.
+"""Measures a fleet on etcd: the time of a push, beside etcd's own; a thousand machines; bytes and memory.
 
 With an argument, the number of machines instead of a thousand. With --life COUNT, lives a life of many sessions
-instead, most of which are killed; with --peers --life COUNT, one of machines that keep their users' preferences the
-same. With --subscribers COUNT, measures an agent with so many connections that each follow a domain."""
+instead, most of which are killed. With --subscribers COUNT, measures an agent with so many connections that each follow
+a domain."""
 
 import base64
 import http.client
@@ -111,88 +110,6 @@ def measure_pushes(place):
     await_true(lambda: receiver.values(DOMAIN).get("key99") == 99, "the values")
     print(f"a machine that was away for them has all after {time.monotonic() - start:.1f} s", flush=True)
     receiver.stop()
-    cluster.end()
-
-
-def pair(cluster, place):
-    """Two machines with the same preferences."""
-    machines = []
-    for name in "ab":
-        machine = Machine(place, name)
-        machine.fleet("join", f"{cluster.place}/peers.fleet", "--name", name)
-        if name == "a":
-            machine.fleet("add", DOMAIN, "*")
-        machine.start()
-        machines.append(machine)
-    machines[0].run("write", DOMAIN, "ready", "1")
-    await_true(lambda: machines[1].values(DOMAIN), "the first edit")
-    return machines
-
-
-def measure_peers(place):
-    cluster = Cluster(place)
-    cluster.begin()
-    a, b = pair(cluster, place)
-    bridge = a.bridge()
-    percentiles("from an edit on a machine to a follower on another, three members",
-                delays(a, b, 200, lambda number: bridge.set(DOMAIN, f"k{number % 50}", number)))
-    resident, private = memory(b.connector)
-    print(f"a connector at rest: {resident:.0f} MB, {private:.1f} MB its own", flush=True)
-    a.stop()
-    start, before = time.monotonic(), database(cluster)
-    for number in range(10_000):
-        bridge.set(DOMAIN, f"offline{number % 1000}", number)
-    bridge.close()
-    print(f"10,000 edits of 1,000 keys while the connector is away: {time.monotonic() - start:.1f} s", flush=True)
-    start = time.monotonic()
-    a.start()
-    await_true(lambda: b.value(DOMAIN, "offline999") == 9_999 and a.values(DOMAIN) == b.values(DOMAIN), "all edits")
-    print(f"the other machine has all {time.monotonic() - start:.1f} s after it is back", flush=True)
-    print(f"bytes in etcd's database for each of them: {(database(cluster) - before) / 10_000:.0f}", flush=True)
-    for machine in (a, b):
-        assert machine.complaints == "", machine.complaints
-        machine.end()
-    cluster.end()
-
-
-def live_as_peers(place, count):
-    """Starts and kills connectors and agents again and again, with edits in between; sizes must stay flat."""
-    cluster = Cluster(place, 1)
-    cluster.begin()
-    machines = pair(cluster, place)
-    chance = random.Random(1)
-    flat = Flat()
-    for session in range(1, count + 1):
-        machine = chance.choice(machines)
-        how = chance.choice((signal.SIGKILL, signal.SIGTERM))
-        if chance.random() < 0.2:
-            machine.stop_agent(how)
-            machine.start_agent()
-        machine.stop(how)
-        for number in range(chance.randrange(4)):
-            key = f"k{chance.randrange(200)}"
-            words = ["delete", DOMAIN, key] if chance.random() < 0.2 else ["write", DOMAIN, key, "-int", str(session)]
-            chance.choice(machines).run(*words, check=False)
-        start = time.monotonic()
-        machine.start()
-        started = (time.monotonic() - start) * 1000
-        flat.add("start", started)
-        if session % max(1, count // 10) == 0:
-            await_true(lambda: machines[0].values(DOMAIN) == machines[1].values(DOMAIN), "equal values")
-            states = size(place, "*/.local/state/defaultsd/*.fleet/*") / 2000
-            names = len(list(place.glob("*/.local/state/defaultsd/*.fleet/*")))
-            private, keys = memory(machine.connector)[1], len(machine.values(DOMAIN))
-            print(f"{session}: start {started:.0f} ms, state {states:.1f} kB, {names} files, {private:.1f} MB, "
-                  f"{keys} keys", flush=True)
-            # An edit of a key is kept with its time, and a removed key, too.
-            flat.add("state", states / (keys + 50))
-            flat.add("files", names)
-            flat.add("memory", private)
-    flat.check()
-    for machine in machines:
-        assert machine.status()["problems"] == [], machine.status()["problems"]
-        print(machine.complaints, end="")
-        machine.end()
     cluster.end()
 
 
@@ -345,9 +262,9 @@ if __name__ == "__main__":
             measure_subscribers(pathlib.Path(place), int(sys.argv[-1]))
         elif "--life" in sys.argv:
             count = int(sys.argv[sys.argv.index("--life") + 1])
-            (live_as_peers if "--peers" in sys.argv else live)(pathlib.Path(place), count)
+            live(pathlib.Path(place), count)
         else:
             count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-            for measure in (measure_etcd, measure_peers, measure_pushes, lambda place: measure_many(place, count)):
+            for measure in (measure_etcd, measure_pushes, lambda place: measure_many(place, count)):
                 with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as own:
                     measure(pathlib.Path(own))

@@ -38,26 +38,11 @@ struct FleetTests {
     @Test("The list of what travels and the last edits survive directories that go and come back")
     func directories() { Self.tryOut(250, World.Kind(movesDirectories: true)) }
 
-    @Test("The last edit counts on all machines by registers, whatever happens to them and to processes")
-    func registers() { Self.tryOut(150, World.Kind(usesRegisters: true)) }
-
-    @Test("The last edit counts on all machines by registers that are restored from backups")
-    func backups() { Self.tryOut(100, World.Kind(usesRegisters: true, restoresBackups: true)) }
-
-    @Test("Machines come to have the same values by registers with wrong clocks, lost logs and changes of the list")
-    func registersWithWrongClocks() {
-        Self.tryOut(60, World.Kind(hasWrongClocks: true, usesRegisters: true))
-        Self.tryOut(60, World.Kind(losesLogs: true, usesRegisters: true, restoresBackups: true))
-        Self.tryOut(60, World.Kind(changesList: true, usesRegisters: true, restoresBackups: true))
-    }
-
     // MARK: Single cases
 
     /// Creates two members, of which the first has a value that has travelled.
-    private static func pair(
-        usingRegisters usesRegisters: Bool = false
-    ) -> (world: World, one: SimulatedMachine, other: SimulatedMachine) {
-        let world = World(machines: 2, usingRegisters: usesRegisters)
+    private static func pair() -> (world: World, one: SimulatedMachine, other: SimulatedMachine) {
+        let world = World(machines: 2)
         #expect(world.heal())
         world.machines[0].change(["k0": 1, "k1": 2], of: "d0")
         #expect(world.heal())
@@ -165,11 +150,9 @@ struct FleetTests {
         #expect(one.values[TravelRules.list] == other.values[TravelRules.list])
     }
 
-    @Test(
-        "Values of a domain that was added long ago, while no connector ran, lose to later edits",
-        arguments: [false, true])
-    func lateAddition(usesRegisters: Bool) {
-        let (world, one, other) = Self.pair(usingRegisters: usesRegisters)
+    @Test("Values of a domain that was added long ago, while no connector ran, lose to later edits")
+    func lateAddition() {
+        let (world, one, other) = Self.pair()
         one.connector = nil
         one.change(["k": 1], of: "d2")
         one.change(["d2": true], of: TravelRules.list)
@@ -183,11 +166,9 @@ struct FleetTests {
         #expect(other.values["d2"] == ["k": 2])
     }
 
-    @Test(
-        "Values of a domain count from its addition, also if the agent has lost its log", arguments: [false, true],
-        [false, true])
-    func additionInGap(hasGap: Bool, usesRegisters: Bool) {
-        let (world, one, other) = Self.pair(usingRegisters: usesRegisters)
+    @Test("Values of a domain count from its addition, also if the agent has lost its log", arguments: [false, true])
+    func additionInGap(hasGap: Bool) {
+        let (world, one, other) = Self.pair()
         one.connector = nil
         one.change(["k": 1], of: "d2")
         world.wait(days: 1)
@@ -204,7 +185,7 @@ struct FleetTests {
 
     @Test("A list of what travels that was received makes no edits of the values here, also if the log is lost")
     func receptionInGap() {
-        let (world, one, other) = Self.pair(usingRegisters: true)
+        let (world, one, other) = Self.pair()
         one.change(["k": 1], of: "d2")
         world.wait(days: 1)
         other.change(["d2": true], of: TravelRules.list)
@@ -234,78 +215,6 @@ struct FleetTests {
         #expect(other.values["d2"] == ["k": 1])
     }
 
-    // MARK: Single cases with registers
-
-    private static let register = EditRegister.name(of: FleetKey("d0", "k0"), with: PlainSeal())
-
-    @Test("A register that the service has lost is written again, however long a machine was away")
-    func lostRegister() throws {
-        let (world, one, other) = Self.pair(usingRegisters: true)
-        let service = try #require(world.service)
-        let former = service.registers
-        one.change(["k0": 5], of: "d0")
-        #expect(world.heal())
-        #expect(other.values["d0"]?["k0"] == 5)
-        service.restore(former, at: 3)
-        #expect(world.heal())
-        #expect(
-            service.registers[Self.register].flatMap { EditRegister($0, opening: PlainSeal()) }?.envelope.value == 5)
-        service.restore([:], at: 2)
-        (one.connector, other.connector) = (nil, nil)
-        world.wait(days: 100)
-        #expect(world.heal())
-        #expect(one.values["d0"] == ["k0": 5, "k1": 2])
-        #expect(other.values["d0"] == ["k0": 5, "k1": 2])
-        #expect(service.registers[Self.register] != nil)
-    }
-
-    @Test("A value that is too large for a register stays on its machine, and others travel")
-    func largeValue() {
-        let (world, one, other) = Self.pair(usingRegisters: true)
-        let value = PropertyListValue.data(Array(repeating: 1, count: 2 << 20))
-        one.change(["k0": value, "k1": 7], of: "d0")
-        #expect(world.heal())
-        #expect(other.values["d0"] == ["k0": 1, "k1": 7])
-        #expect(one.connector?.problems.values.count == 1)
-        one.connector = nil
-        world.wait(days: 100)
-        #expect(world.heal())
-        #expect(one.values["d0"] == ["k0": value, "k1": 7])
-        one.change(["k0": 3], of: "d0")
-        #expect(world.heal())
-        #expect(other.values["d0"] == ["k0": 3, "k1": 7])
-        #expect(one.connector?.problems.isEmpty == true)
-    }
-
-    @Test("A register that can't be read is reported, and never written")
-    func unreadableRegister() throws {
-        let (world, one, other) = Self.pair(usingRegisters: true)
-        let service = try #require(world.service)
-        let writer = SimulatedRegisters.Connection(to: service)
-        _ = try writer.write([RegisterWrite(Self.register, [1, 2, 3])], expecting: [:])
-        one.change(["k0": 5, "k1": 6], of: "d0")
-        #expect(world.heal())
-        #expect(other.values["d0"] == ["k0": 1, "k1": 6])
-        #expect(service.registers[Self.register]?.contents == [1, 2, 3])
-        #expect(one.connector?.problems.values.contains(.registers(1)) == true)
-    }
-
-    @Test("Of two machines with one state, one stops")
-    func copiedState() throws {
-        let (world, one, _) = Self.pair(usingRegisters: true)
-        let service = try #require(world.service)
-        let stamp = Stamp(at: world.milliseconds + 5_000, after: nil, on: one.id)
-        let edit = EditRegister(
-            Envelope(FleetKey("d0", "k0"), 9, stamp: stamp, base: nil), cursor: "0000000000000001:99")
-        let writer = SimulatedRegisters.Connection(to: service)
-        _ = try writer.write([RegisterWrite(Self.register, try edit.sealed(with: PlainSeal()))], expecting: [:])
-        #expect {
-            _ = try one.connector?.step(receiving: true)
-        } throws: { error in
-            if case .isCopied? = error as? FleetFailure { true } else { false }
-        }
-    }
-
     @Test("The last value of a key that changes too often is sent when the day has ended")
     func busyKey() {
         let (world, one, other) = Self.pair()
@@ -317,7 +226,7 @@ struct FleetTests {
 
     @Test("A key that changed a little each day isn't busy when all days are passed on together")
     func severalDays() {
-        let (world, one, other) = Self.pair(usingRegisters: true)
+        let (world, one, other) = Self.pair()
         one.connector = nil
         for day in 0..<3 {
             world.wait(days: 1)
@@ -325,8 +234,7 @@ struct FleetTests {
         }
         world.runOne(one)
         one.change(["k0": 60], of: "d0")
-        world.runOne(one)
-        world.runOne(other)
+        #expect(world.rest())
         #expect(other.values["d0"]?["k0"] == 60)
     }
 }

@@ -150,57 +150,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
         stored = state.propertyList
     }
 
-    // MARK: The registers
-
-    /// Returns a new exchange with the other machines.
-    func exchange() -> any FleetExchange {
-        guard let service = world.service else { return FileExchange(self, with: PlainSeal()) }
-        return RegisterExchange(CrashingRegisters(service, self), with: PlainSeal(), comparingEvery: 0)
-    }
-
-    fileprivate(set) var hasWritten = false
-
     /// Whether it has sent anything.
-    var hasSent: Bool { hasWritten || folder[id] != nil }
-
-    /// The service, with crashes before and after each write.
-    private final class CrashingRegisters: RegisterService {
-        private let connection: SimulatedRegisters.Connection
-        private let machine: SimulatedMachine
-
-        init(_ service: SimulatedRegisters, _ machine: SimulatedMachine) {
-            (connection, self.machine) = (SimulatedRegisters.Connection(to: service), machine)
-        }
-
-        func range(_ prefix: String) throws(RegisterFailure) -> RegisterRange { try connection.range(prefix) }
-        func register(_ name: String) throws(RegisterFailure) -> Register? { try connection.register(name) }
-        func revisions(_ prefix: String) throws(RegisterFailure) -> RegisterRevisions {
-            try connection.revisions(prefix)
-        }
-        func watch(_ prefix: String, after revision: Int64) throws(RegisterFailure) {
-            try connection.watch(prefix, after: revision)
-        }
-        var eventDescriptor: Int32 { connection.eventDescriptor }
-        func nextEvent(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
-            try connection.nextEvent(within: milliseconds)
-        }
-
-        func write(_ writes: [RegisterWrite], expecting expected: [String: Int64]) throws(RegisterFailure) -> Int64? {
-            for write in writes {
-                guard let contents = write.contents else { continue }
-                machine.world.check(Register(write.name, contents, revision: 0))
-            }
-            try crash()
-            let revision = try connection.write(writes, expecting: expected)
-            machine.hasWritten = true
-            try crash()
-            return revision
-        }
-
-        private func crash() throws(RegisterFailure) {
-            if machine.world.crashes(machine) { throw .unavailable("A crash.") }
-        }
-    }
+    var hasSent: Bool { folder[id] != nil }
 
     // MARK: The folder
 

@@ -14,16 +14,7 @@ final class World {
         var changesList = false
         /// Preferences directories go and come back.
         var movesDirectories = false
-        /// Edits go through registers, which can't always be reached, whose events are lost or repeated, and which are
-        /// compacted.
-        var usesRegisters = false
-        /// The registers are restored from backups.
-        var restoresBackups = false
     }
-
-    /// The service of registers; `nil` if machines have folders.
-    private(set) var service: SimulatedRegisters?
-    private var backup: (registers: [String: Register], revision: Int64) = ([:], 1)
 
     private let kind: Kind
     private var random: Generator
@@ -46,19 +37,13 @@ final class World {
 
     init(seed: UInt64, _ kind: Kind) {
         (self.kind, random) = (kind, Generator(state: seed))
-        if kind.usesRegisters {
-            let service = SimulatedRegisters(seed: seed)
-            service.faults = .init(isUnreachable: 5, losesAnswer: 5, losesEvent: 5, repeatsEvent: 5)
-            self.service = service
-        }
         addMachine()
         addMachine()
     }
 
     /// Creates a world in which nothing happens by itself, and everything arrives.
-    init(machines count: Int, usingRegisters usesRegisters: Bool = false) {
+    init(machines count: Int) {
         (kind, random, isHealing) = (Kind(), Generator(state: 1), true)
-        if usesRegisters { service = SimulatedRegisters(seed: 1) }
         machines = (0..<count).map { _ in SimulatedMachine(MachineID.random(using: &random), in: self) }
     }
 
@@ -87,14 +72,6 @@ final class World {
         if isHealing || !chance(4) { return false }
         machine.connector = nil
         return true
-    }
-
-    /// Checks that nothing leaves a machine that must not.
-    func check(_ register: Register) {
-        guard let edit = EditRegister(register, opening: PlainSeal()) else {
-            return findings.append("A register can't be read.")
-        }
-        check(edit.envelope)
     }
 
     private func check(_ envelope: Envelope) {
@@ -127,16 +104,6 @@ final class World {
         case 93 where machines.count < 4: addMachine()
         case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
         default: carryRemovals(to: machine)
-        }
-        if let service { interfere(with: service) }
-    }
-
-    private func interfere(with service: SimulatedRegisters) {
-        switch Int.random(in: 0..<100, using: &random) {
-        case 0..<4: service.compact()
-        case 4..<8: backup = (service.registers, service.revision)
-        case 8..<9: if kind.restoresBackups { service.restore(backup.registers, at: backup.revision) }
-        default: break
         }
     }
 
@@ -221,8 +188,6 @@ final class World {
             unnamed[machine.id] = nil
         } catch is Crash {
             machine.connector = nil
-        } catch is RegisterFailure {
-            machine.connector = nil
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil
         } catch {
@@ -233,7 +198,7 @@ final class World {
 
     private func start(_ machine: SimulatedMachine) throws -> Connector {
         try Connector(
-            machine.id, following: machine, by: machine.exchange(), keepingStateIn: machine,
+            machine.id, following: machine, by: FileExchange(machine, with: PlainSeal()), keepingStateIn: machine,
             scope: { _ in .roaming })
     }
 
@@ -250,7 +215,7 @@ final class World {
         }
         try connector.forgetFormerFleet()
         let differences = try connector.meet()
-        if machine !== founder, service == nil {
+        if machine !== founder {
             guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
                 let numbers = try helper.read()?.numbers, connector.missing(of: numbers).isEmpty
             else { return }
@@ -300,10 +265,9 @@ final class World {
     /// - Returns: Whether they do.
     func rest(passing time: UInt64 = 0) -> Bool {
         isHealing = true
-        service?.faults = .init()
         for round in 0..<60 {
             milliseconds += time
-            let before = (machines.map(\.folder), service?.registers)
+            let before = machines.map(\.folder)
             for machine in machines {
                 for other in machines where other !== machine {
                     machine.folder[other.id] = other.folder[other.id] ?? [:]
@@ -314,7 +278,7 @@ final class World {
                 guard let connector = machine.connector else { return false }
                 return !connector.state.replica.unconfirmed.keys.contains(where: connector.isPending)
             }
-            if round > 3, isAtRest, before == (machines.map(\.folder), service?.registers) { return true }
+            if round > 3, isAtRest, before == machines.map(\.folder) { return true }
         }
         return false
     }

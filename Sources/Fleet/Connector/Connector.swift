@@ -16,7 +16,7 @@ package final class Connector {
     package static let purpose = "fleet"
 
     package let machine: MachineID
-    private let exchange: any FleetExchange
+    private let exchange: FileExchange
     private let store: any FleetStore
     let agent: any FleetAgent
     /// The scope of each key, by the machine's manifests.
@@ -49,7 +49,7 @@ package final class Connector {
     var offered: Set<FleetKey>
     /// Whether nothing has been done yet.
     private var isNew = true
-    /// The problems with files, registers and edits, by their subjects.
+    /// The problems with files and edits, by their subjects.
     package internal(set) var problems: [String: FleetProblem] = [:]
 
     /// Continues from the state, and begins to follow the agent.
@@ -57,12 +57,13 @@ package final class Connector {
     /// - Parameters:
     ///   - machine: The machine.
     ///   - agent: Its agent.
-    ///   - exchange: The way to the other machines.
+    ///   - exchange: The way to the other machines. What it receives is in the state, and durable, before the agent
+    ///     gets it.
     ///   - store: The place of the state.
     ///   - scope: The scope of each key, by the machine's manifests.
     /// - Throws: If the agent, the exchange or the state can't be used.
     package init(
-        _ machine: MachineID, following agent: any FleetAgent, by exchange: any FleetExchange,
+        _ machine: MachineID, following agent: any FleetAgent, by exchange: FileExchange,
         keepingStateIn store: any FleetStore, scope: @escaping (FleetKey) -> TravelRules.Scope
     ) throws {
         (self.machine, self.agent, self.exchange) = (machine, agent, exchange)
@@ -83,8 +84,8 @@ package final class Connector {
     ///
     /// - Parameter receives: Whether the exchange may have something new, or time has passed.
     /// - Returns: Whether there may be more to do at once.
-    /// - Throws: `FleetFailure` if files can't be used now; the connector may go on later. After any other error, also
-    ///   after `RegisterFailure`, another connector must continue from the state.
+    /// - Throws: `FleetFailure` if files can't be used now; the connector may go on later. After any other error,
+    ///   another connector must continue from the state.
     package func step(receiving receives: Bool) throws -> Bool {
         // While nothing can be sent, nothing more is taken from the agent's log, which keeps it.
         if !unsent.isEmpty { try save() }

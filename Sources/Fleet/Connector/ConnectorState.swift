@@ -207,7 +207,6 @@ extension ConnectorState {
                 else { return nil }
                 numbers.insert(first...last)
             }
-            // By registers, machines send no numbered sets.
             if !sets.isEmpty { self.received[machine] = numbers }
             times[machine] = (newest, time)
         }

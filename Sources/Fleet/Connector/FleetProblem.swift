@@ -8,10 +8,6 @@ package enum FleetProblem: Hashable, Sendable {
     case unreadable(String, Int32)
     /// Files of a machine are missing, while later ones have come; the number of the first missing set.
     case missing(MachineID, UInt64)
-    /// Some registers can't be read; their number.
-    case registers(Int)
-    /// An edit is too large for a register; its size in bytes.
-    case tooLarge(FleetKey, Int)
     /// An edit is refused.
     case refused(FleetKey, DefaultsError)
     /// A domain is away with its file; the number of its keys.
@@ -20,7 +16,7 @@ package enum FleetProblem: Hashable, Sendable {
     /// Whether each reception finds it again, as long as it lasts.
     var isOfReception: Bool {
         switch self {
-        case .file, .unreadable, .missing, .registers, .tooLarge: true
+        case .file, .unreadable, .missing: true
         case .refused, .away: false
         }
     }

@@ -145,9 +145,6 @@ package enum RegisterName {
         return "\(pushed(seal))\(seal.name(for: text))"
     }
 
-    /// The beginning of the names of the registers with a person's preferences.
-    package static func edits(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))edits/" }
-
     package static func rollouts(_ seal: some FleetSeal) -> String { "\(prefix(of: seal))rollouts/" }
 
     package static func rollout(_ number: Int64, _ seal: some FleetSeal) -> String {

@@ -59,15 +59,12 @@ package struct FleetCredentials: Sendable {
     package enum Role: String, Sendable {
         case receiver
         case `operator`
-        /// A machine with a person's preferences.
-        case peer
 
         /// The holder, in a sentence.
         fileprivate var holder: String {
             switch self {
             case .receiver: "a service's machine"
             case .operator: "an operator"
-            case .peer: "a person's machine"
             }
         }
     }

@@ -10,11 +10,9 @@ package protocol RegisterEngine: Sendable {
 
     /// Limits the access to the engine to a fleet's certificates, as its administrator.
     ///
-    /// - Parameters:
-    ///   - administrator: The administrator's credentials.
-    ///   - peers: The key of the machines that keep a person's preferences the same.
+    /// - Parameter administrator: The administrator's credentials.
     /// - Throws: If the engine can't be reached, or refuses.
-    func limitAccess(as administrator: FleetCredentials, peers: FleetSecret) throws(RegisterFailure)
+    func limitAccess(as administrator: FleetCredentials) throws(RegisterFailure)
 
     /// Creates an authority for certificates, or reads it from its files.
     func authority(_ files: SignedCertificate?) throws -> any CertificateAuthority

@@ -31,19 +31,20 @@ final class FleetHome: FleetStore {
     /// The machine's membership; `nil` if it isn't a member and hasn't asked to be.
     func membership() throws(DefaultsError) -> Membership? {
         guard let value = try read("member") else { return nil }
-        guard case .dictionary(let entries) = value, let place = FleetPlace(entries),
+        guard case .dictionary(let entries) = value, case .string(let path)? = entries["Folder"],
             case .string(let text)? = entries["Machine"], let machine = MachineID(text),
             case .string(let name)? = entries["Name"]
         else { throw damaged("member") }
         var host: String?
         if case .string(let text)? = entries["Host"] { host = text }
-        return Membership(place: place, machine: machine, name: name, host: host)
+        return Membership(place: FleetPlace(path: path), machine: machine, name: name, host: host)
     }
 
     func write(_ membership: Membership) throws(DefaultsError) {
-        var entries = membership.place.entries
-        entries["Machine"] = .string(membership.machine.text)
-        entries["Name"] = .string(membership.name)
+        var entries: DomainValues = [
+            "Folder": .string(membership.place.path), "Machine": .string(membership.machine.text),
+            "Name": .string(membership.name),
+        ]
         entries["Host"] = membership.host.map { .string($0) }
         try write(.dictionary(entries), to: "member")
     }

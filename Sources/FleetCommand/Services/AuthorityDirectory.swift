@@ -14,8 +14,6 @@ struct AuthorityDirectory {
     struct Configuration {
         var members: [Initialize.EtcdMember]
         var secret: FleetSecret
-        /// The key of the machines that keep a person's preferences the same, which operators don't have.
-        var peers: FleetSecret
     }
 
     /// Reads the configuration; `nil` if the directory is new.
@@ -23,7 +21,6 @@ struct AuthorityDirectory {
         guard let bytes = try read("members.plist") else { return nil }
         guard case .dictionary(let entries)? = try? PropertyListValue(parsing: bytes),
             case .data(let key)? = entries["FleetKey"], let secret = FleetSecret(key),
-            case .data(let peersKey)? = entries["PeersKey"], let peers = FleetSecret(peersKey),
             case .array(let members)? = entries["Members"]
         else { throw Failure("\(path)/members.plist is damaged.", .dataError) }
         return Configuration(
@@ -33,19 +30,19 @@ struct AuthorityDirectory {
                     let endpoint = FleetCredentials.Endpoint(address)
                 else { throw Failure("\(path)/members.plist is damaged.", .dataError) }
                 return Initialize.EtcdMember(name: name, endpoint: endpoint)
-            }, secret: secret, peers: peers)
+            }, secret: secret)
     }
 
     /// Writes the configuration of a new fleet.
     func begin(with members: [Initialize.EtcdMember]) throws -> Configuration {
         try makeDirectory(path)
-        let (secret, peers) = (FleetSecret(), FleetSecret())
+        let secret = FleetSecret()
         let value: PropertyListValue = [
-            "FleetKey": .data(secret.bytes), "PeersKey": .data(peers.bytes),
+            "FleetKey": .data(secret.bytes),
             "Members": .array(members.map { ["Name": .string($0.name), "Address": .string($0.endpoint.text)] }),
         ]
         try write("members.plist", value.write(as: .xml))
-        return Configuration(members: members, secret: secret, peers: peers)
+        return Configuration(members: members, secret: secret)
     }
 
     /// Writes the files that are missing, or with `renew` all except for the authority's; returns whether it wrote any.
@@ -75,9 +72,7 @@ struct AuthorityDirectory {
             try write("root", clients.signClient("root", days: days))
             isNew = true
         }
-        for (file, role) in [
-            ("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator), ("peers.fleet", .peer),
-        ] {
+        for (file, role) in [("receivers.fleet", FleetCredentials.Role.receiver), ("operator.fleet", .operator)] {
             guard try renew || read(file) == nil else { continue }
             let signed = try clients.signClient(role.rawValue, days: days)
             try write(file, credentials(for: role, signed, of: configuration, authority: certificate).contents())
@@ -125,7 +120,7 @@ struct AuthorityDirectory {
     ) -> FleetCredentials {
         FleetCredentials(
             role, configuration.members.map(\.endpoint), authority: authority, certificate: signed.certificate,
-            privateKey: signed.key, secret: role == .peer ? configuration.peers : configuration.secret)
+            privateKey: signed.key, secret: configuration.secret)
     }
 
     // MARK: Files

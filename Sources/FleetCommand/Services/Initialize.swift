@@ -12,10 +12,10 @@ struct Initialize: ParsableCommand {
         abstract: "Set up etcd for a service's machines: certificates, configuration, access.",
         discussion: """
             In DIRECTORY, makes an authority for certificates, a subdirectory for each member of etcd with its \
-            certificate and its configuration, and three credentials files: receivers.fleet for a service's \
-            machines, operator.fleet for those who push to them, and peers.fleet for machines that keep a person's \
-            preferences the same; and root.pem with its key, for `etcdctl`. Copy each member's directory to its host, \
-            to the path that --place names, and start `etcd --config-file etcd.yml` there.
+            certificate and its configuration, and two credentials files: receivers.fleet for a service's \
+            machines, and operator.fleet for those who push to them; and root.pem with its key, for `etcdctl`. Copy \
+            each member's directory to its host, to the path that --place names, and start `etcd --config-file \
+            etcd.yml` there.
 
             Run the same command again when the members are running: it makes etcd's users and roles, and turns \
             access control on. With --renew, it signs new certificates and writes new credentials, for the same fleet.
@@ -94,7 +94,7 @@ struct Initialize: ParsableCommand {
         do {
             while true {
                 do throws(RegisterFailure) {
-                    try engine.limitAccess(as: files.rootCredentials(configuration), peers: configuration.peers)
+                    try engine.limitAccess(as: files.rootCredentials(configuration))
                     return print("Access to etcd is limited to this fleet's certificates.")
                 } catch {
                     guard case .unavailable = error, backoff.wait() else { throw error }

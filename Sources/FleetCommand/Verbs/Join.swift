@@ -8,11 +8,11 @@ import Glibc
 import Linux
 import PropertyList
 
-/// `defaults fleet join PLACE`.
+/// `defaults fleet join FOLDER`.
 struct Join: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join",
-        abstract: "Make this machine a member of the fleet in a folder, or on etcd.",
+        abstract: "Make this machine a member of the fleet in a folder.",
         discussion: """
             If no machine has files in the folder, a new fleet begins there, and nothing travels until you add it. So \
             on a second machine, wait until the folder has synced. There, this shows a code, and waits until you type \
@@ -24,15 +24,12 @@ struct Join: ParsableCommand {
             differences first, and asks. Keys that the fleet doesn't have are sent. Then the service defaults-fleet is \
             started, if there is a user manager; otherwise, run `defaults fleet run`.
 
-            On etcd, name the credentials file, peers.fleet, instead of a folder. Nobody has to approve the machine.
-
             EXAMPLES
               defaults fleet join ~/Sync/prefs
               defaults fleet join ~/Sync/prefs --review
-              defaults fleet join ~/peers.fleet
             """)
 
-    @Argument(help: "The folder that syncs, or the credentials file.", completion: .file()) var place: String
+    @Argument(help: "The folder that syncs.", completion: .directory) var folder: String
     @Option(help: "The name that other machines show for this one (default: the host's name).") var name: String?
     @Flag(help: "Show where values differ, and ask before any is set.") var review = false
     @Option(help: "The values that stay where both have one: fleet or mine.") var prefer: Connector.Preference?
@@ -45,13 +42,13 @@ struct Join: ParsableCommand {
 
     func run() throws {
         let home = try FleetHome(environment: .current)
-        let place = try FleetPlace(argument: self.place)
+        let place = try FleetPlace(argument: folder)
         let former = try home.membership()
         if let former {
             try Member.check(former, in: home)
             guard former.place.isSame(as: place) else {
                 throw Failure(
-                    "This machine is in the fleet \(former.place.phrase). Run `defaults fleet leave` first.", .usage)
+                    "This machine is in the fleet in \(former.place.path). Run `defaults fleet leave` first.", .usage)
             }
             if try home.read()?.hasJoined == true {
                 print("This machine is already in this fleet.")
@@ -80,20 +77,15 @@ struct Join: ParsableCommand {
     private func join(_ membership: FleetHome.Membership, in home: FleetHome) throws {
         // Nothing is begun that can't be finished.
         let client = try Member.client()
-        let credentials = try membership.place.credentials()
-        let folder = membership.place.folder(of: membership.machine)
-        try folder?.prepare()
-        if credentials != nil { _ = try RegisterEngines.require() }
+        let folder = membership.place.transport(of: membership.machine)
+        try folder.prepare()
         try home.write(membership)
-        if try home.secret() == nil {
-            if let credentials { try home.write(FleetGrant(credentials.secret)) }
-            if let folder { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
-        }
+        if try home.secret() == nil { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
         try home.write(nil as JoinRequest.Pending?)
-        try folder?.remove(FolderTransport.requestName)
+        try folder.remove(FolderTransport.requestName)
         let scopes = ManifestScopes()
         let member = try Member()
-        let connector = try member.connector(of: client, by: member.exchange(), scope: scopes.scope)
+        let connector = try member.connector(of: client, scope: scopes.scope)
         guard !connector.state.hasJoined else {
             // It was interrupted at the end.
             try connector.finish()
@@ -198,15 +190,12 @@ struct Join: ParsableCommand {
         let new = differences.count { $0.own == nil }
         func were(_ count: Int) -> String { count == 1 ? "was" : "were" }
         let name = membership.name.printable
-        switch membership.place {
-        case .folder(let path) where isAlone:
-            print(
-                "\(name) has begun a new fleet in \(path.printable). If it should be in one that exists, run `defaults "
-                    + "fleet leave`, and join again once the folder has synced.")
-        case .etcd where isAlone: print("\(name) is the fleet's first machine on etcd.")
-        case .folder(let path): print("\(name) has joined the fleet in \(path.printable).")
-        case .etcd: print("\(name) has joined the fleet on etcd.")
-        }
+        let path = membership.place.path.printable
+        print(
+            isAlone
+                ? "\(name) has begun a new fleet in \(path). If it should be in one that exists, run `defaults fleet "
+                    + "leave`, and join again once the folder has synced."
+                : "\(name) has joined the fleet in \(path).")
         if new > 0 { print("\(new.counting("value")) that this machine didn't have \(were(new)) set.") }
         if replaced > 0 {
             print(

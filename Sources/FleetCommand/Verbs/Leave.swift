@@ -13,9 +13,8 @@ struct Leave: ParsableCommand {
         discussion: """
             Sends what hasn't been sent, and forgets the fleet's key and all that this machine knows of the fleet. \
             Preferences stay as they are, here and on the other machines, and so do this machine's files in the \
-            folder, since the others may not have read them yet; if there are no others, they are removed. On etcd, \
-            the fleet's values stay. With --force, nothing is sent, so that it also works without the folder or etcd, \
-            or without an agent.
+            folder, since the others may not have read them yet; if there are no others, they are removed. With \
+            --force, nothing is sent, so that it also works without the folder or an agent.
 
             A machine that was lost keeps the fleet's key. To exclude it, leave the fleet on all others, and begin a \
             new one in another folder.
@@ -45,12 +44,12 @@ struct Leave: ParsableCommand {
 
     private func leave(_ home: FleetHome) throws {
         guard !force, let membership = try home.membership() else { return try home.removeAll() }
-        let folder = membership.place.folder(of: membership.machine)
+        let folder = membership.place.transport(of: membership.machine)
         var connector: Connector?
         if try home.read()?.hasJoined == true {
             let scopes = ManifestScopes()
             let member = try Member()
-            let leaving = try member.connector(of: try Member.client(), by: member.exchange(), scope: scopes.scope)
+            let leaving = try member.connector(of: try Member.client(), scope: scopes.scope)
             try leaving.finish()
             guard try leaving.settle() else {
                 throw Failure("Preferences are changing right now. Try again.", .temporaryFailure)
@@ -58,14 +57,12 @@ struct Leave: ParsableCommand {
             try leaving.announce(MachineName(name: membership.name, hasLeft: true).propertyList)
             connector = leaving
         }
-        if let folder {
-            try folder.remove(FolderTransport.requestName)
-            let hasAnswered = try folder.names(of: membership.machine).contains {
-                FolderTransport.machine(answeredBy: $0) != nil
-            }
-            // No other machine needs the files of a fleet of one machine; in another fleet, they would be in the way.
-            if let connector, connector.state.times.isEmpty, !hasAnswered { try folder.removeAll() }
+        try folder.remove(FolderTransport.requestName)
+        let hasAnswered = try folder.names(of: membership.machine).contains {
+            FolderTransport.machine(answeredBy: $0) != nil
         }
+        // No other machine needs the files of a fleet of one machine; in another fleet, they would be in the way.
+        if let connector, connector.state.times.isEmpty, !hasAnswered { try folder.removeAll() }
         try home.removeAll()
         // Another fleet has another list. While this was a member, removing it would have removed it for all machines.
         // If this fails, the next join does it.

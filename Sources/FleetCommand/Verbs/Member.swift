@@ -11,8 +11,8 @@ struct Member {
     let home: FleetHome
     let membership: FleetHome.Membership
     let secret: FleetSecret
-    /// The fleet's folder; `nil` on etcd.
-    let folder: FolderTransport?
+    /// The fleet's folder.
+    let folder: FolderTransport
 
     /// Reads what the machine knows of its fleet.
     ///
@@ -23,7 +23,7 @@ struct Member {
         try Self.check(membership, in: home)
         guard let secret = try home.secret() else { throw Self.isJoining(membership) }
         (self.membership, self.secret) = (membership, secret)
-        folder = membership.place.folder(of: membership.machine)
+        folder = membership.place.transport(of: membership.machine)
     }
 
     static var notInFleet: Failure {
@@ -52,16 +52,13 @@ struct Member {
         return state
     }
 
-    /// Returns the exchange with the other machines.
-    func exchange() throws -> any FleetExchange {
-        try membership.place.exchange(of: membership.machine, with: secret)
-    }
-
     /// Returns the connector of this machine.
     func connector(
-        of client: AgentClient, by exchange: any FleetExchange, scope: @escaping (FleetKey) -> TravelRules.Scope
+        of client: AgentClient, scope: @escaping (FleetKey) -> TravelRules.Scope
     ) throws -> Connector {
-        try Connector(membership.machine, following: client, by: exchange, keepingStateIn: home, scope: scope)
+        try Connector(
+            membership.machine, following: client, by: FileExchange(folder, with: secret), keepingStateIn: home,
+            scope: scope)
     }
 
     /// Connects to the agent.

@@ -81,16 +81,6 @@ extension FleetProblem {
                 "Files of the machine \(machine) are missing, from number \(number) on, although later ones are there.",
                 true
             )
-        case .registers(let count):
-            (
-                "\(count.counting("entry", plural: "entries")) in etcd can't be read: a later version has written "
-                    + "them, or they aren't this fleet's.", false
-            )
-        case .tooLarge(let key, let size):
-            (
-                "\(key.domain) \(key.key) stays on this machine: it takes \(size) bytes, and the limit is "
-                    + "\(RegisterLimits.bytes).", false
-            )
         case .away(let domain, _) where TravelRules.isOwn(domain.description):
             (
                 "The file of \(domain) is gone. What is in it still holds, and is written again after a minute, once "

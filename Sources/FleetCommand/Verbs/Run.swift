@@ -43,26 +43,21 @@ struct Run: ParsableCommand {
                 reporter.add("start", "\(error)", endsByItself: error.code == .agentUnavailable)
             } catch let failure as FleetFailure {
                 reporter.add("start", failure.message, endsByItself: false)
-            } catch let failure as RegisterFailure {
-                // Another follower reads the credentials again.
-                reporter.add("service", failure.failure.message, endsByItself: failure.endsByItself)
             } catch let failure as Failure {
                 reporter.add("start", failure.message, endsByItself: true)
             } catch { reporter.add("start", "\(error)", endsByItself: false) }
-            // After a member of etcd has ended, its machines don't come to the next one in the same moment.
-            Backoff.pause(delays.after(failures).jittered)
+            Backoff.pause(delays.after(failures))
             failures += 1
         }
     }
 }
 
-/// The loop that does the connector's steps when the agent or the exchange has something new.
+/// The loop that does the connector's steps when the agent or the folder has something new.
 private final class Follower {
     private let client: AgentClient
     private let connector: Connector
     private let scopes: Scopes
-    private let folder: FolderTransport?
-    private let exchange: any FleetExchange
+    private let folder: FolderTransport
     private let machine: MachineID
     private let name: String
     private var watcher: DirectoryWatcher?
@@ -79,8 +74,7 @@ private final class Follower {
     init(_ member: Member) throws {
         client = try Member.client()
         let scopes = Scopes()
-        exchange = try member.exchange()
-        connector = try member.connector(of: client, by: exchange) { scopes.current.scope(of: $0) }
+        connector = try member.connector(of: client) { scopes.current.scope(of: $0) }
         (self.scopes, folder) = (scopes, member.folder)
         (machine, name) = (member.membership.machine, member.membership.name)
     }
@@ -106,7 +100,7 @@ private final class Follower {
                     nextReception = .now() + Self.interval
                     if let former = scopes.current.refresh() { try connector.scopesHaveChanged(from: former.scope) }
                 }
-                if receives, let folder {
+                if receives {
                     try watch(folder)
                     // Others may have put anything where a request was.
                     try? JoinRequest.removeAnswers(of: machine, from: folder)
@@ -147,19 +141,18 @@ private final class Follower {
         watched = found
     }
 
-    /// Waits until the agent or the exchange has something new; returns whether the exchange may have.
+    /// Waits until the agent or the folder has something new; returns whether the folder may have.
     ///
     /// - Throws: `agentUnavailable` if the agent has ended.
     private func wait(until end: MonotonicTime) throws(DefaultsError) -> Bool {
         let check = watcher.map { MonotonicTime.now() + $0.timeUntilNextRead + 1 } ?? .distantFuture
-        let descriptor = watcher?.descriptor ?? exchange.eventDescriptor
-        var polls = client.awaited + [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+        var polls = client.awaited + [pollfd(fd: watcher?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
         poll(&polls, nfds_t(polls.count), min(check, end).millisecondsLeft)
         // Nobody has asked for anything on the connection for requests.
         if polls[1].revents != 0 {
             throw DefaultsError(.agentUnavailable, "The agent has closed the connection.")
         }
-        return watcher.map { !$0.read().isEmpty } ?? (polls[2].revents != 0)
+        return watcher.map { !$0.read().isEmpty } ?? false
     }
 }
 #endif

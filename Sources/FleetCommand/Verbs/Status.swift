@@ -16,8 +16,7 @@ struct Status: ParsableCommand {
             Shows this machine, the others with what has been received from them, what waits, and what is wrong. With \
             a domain, lists its keys, and for each that is held back, the rule that holds it.
 
-            --json prints one object. It has "machine", "name", "folder" (or on etcd, "credentials"), "running" \
-            (whether the connector runs), "waiting" (the number of values to be set), "travelling" (of keys), "added" \
+            --json prints one object. It has "machine", "name", "folder", "running" (whether the connector runs), "waiting" (the number of values to be set), "travelling" (of keys), "added" \
             (the list), "held" (what is held back of it), "requests" (of machines that are asking to join), "problems" \
             and "machines", objects with "machine", "name", "left" (true if it has left), "newest" (the time of its \
             newest edit, in seconds since 1970), "received", "unread" (the number of its files that haven't been read) \
@@ -186,13 +185,13 @@ struct Overview {
         problems = try member.home.problems()
         if !isRunning { problems.insert("The connector isn't running: start it with `defaults fleet run`.", at: 0) }
         var found: [MachineID] = []
-        do { found = try member.folder?.machines() ?? [] } catch let failure as FleetFailure {
+        do { found = try member.folder.machines() } catch let failure as FleetFailure {
             problems.append(failure.message)
         }
         requests = found.filter { names[$0] == nil }.compactMap { member.request(of: $0) }
         let now = Timestamp.now().milliseconds
         for id in Set(found).union(names.keys).union(state.times.keys).sorted() where id != member.membership.machine {
-            let unread = ((try? member.folder?.files(of: id)) ?? []).count { name in
+            let unread = ((try? member.folder.files(of: id)) ?? []).count { name in
                 state.received[id]?.contains(name.first...name.last) != true
             }
             let times = state.times[id]
@@ -215,7 +214,7 @@ struct Overview {
     var text: String {
         let membership = member.membership
         var lines = [
-            "\(membership.name) (\(membership.machine)) is in the fleet \(membership.place.phrase).",
+            "\(membership.name) (\(membership.machine)) is in the fleet in \(membership.place.path).",
             "\(travelling.counting("key")) travel\(travelling == 1 ? "s" : "").",
         ]
         if waiting > 0 {
@@ -249,10 +248,8 @@ struct Overview {
         func time(_ milliseconds: UInt64?) -> PropertyListValue? {
             milliseconds.flatMap { $0 > 1 ? .integer(Int64($0 / 1_000)) : nil }
         }
-        let place: DomainValues = [
-            member.folder == nil ? "credentials" : "folder": .string(member.membership.place.path)
-        ]
-        let others: DomainValues = [
+        let entries: DomainValues = [
+            "folder": .string(member.membership.place.path),
             "machine": .string(member.membership.machine.text), "name": .string(member.membership.name),
             "running": .boolean(isRunning),
             "waiting": .integer(Int64(waiting)), "travelling": .integer(Int64(travelling)),
@@ -272,7 +269,7 @@ struct Overview {
                     return .dictionary(entries)
                 }),
         ]
-        return .dictionary(place.merging(others) { $1 })
+        return .dictionary(entries)
     }
 }
 
@@ -287,7 +284,7 @@ extension Member {
     /// The request of a machine that wants to join; `nil` if it has made none.
     func request(of machine: MachineID) -> JoinRequest? {
         guard machine != membership.machine,
-            let bytes = (try? folder?.contents(of: FolderTransport.requestName, of: machine)) ?? nil
+            let bytes = (try? folder.contents(of: FolderTransport.requestName, of: machine)) ?? nil
         else { return nil }
         return JoinRequest(bytes, of: machine)
     }

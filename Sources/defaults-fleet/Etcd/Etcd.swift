@@ -6,8 +6,8 @@ import FleetCommand
 struct Etcd: RegisterEngine {
     func client(with credentials: FleetCredentials) -> any RegisterService { EtcdClient(credentials) }
 
-    func limitAccess(as administrator: FleetCredentials, peers: FleetSecret) throws(RegisterFailure) {
-        try EtcdAccess(administrator).protect(administrator.secret, peers: peers)
+    func limitAccess(as administrator: FleetCredentials) throws(RegisterFailure) {
+        try EtcdAccess(administrator).protect(administrator.secret)
     }
 
     func authority(_ files: SignedCertificate?) throws -> any CertificateAuthority {

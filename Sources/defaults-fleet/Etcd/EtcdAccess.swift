@@ -12,14 +12,13 @@ struct EtcdAccess {
     init(_ credentials: FleetCredentials) { client = EtcdClient(credentials) }
 
     /// Makes what is missing, and turns access control on.
-    func protect(_ secret: FleetSecret, peers: FleetSecret) throws(RegisterFailure) {
+    func protect(_ secret: FleetSecret) throws(RegisterFailure) {
         try add("root")
-        for role in [FleetCredentials.Role.receiver, .operator, .peer] { try add(role.rawValue) }
+        for role in [FleetCredentials.Role.receiver, .operator] { try add(role.rawValue) }
         try permit(FleetCredentials.Role.operator.rawValue, to: .readwrite, RegisterName.prefix(of: secret))
         // Machines can't change what is pushed.
         try permit(FleetCredentials.Role.receiver.rawValue, to: .read, RegisterName.pushed(secret))
         try permit(FleetCredentials.Role.receiver.rawValue, to: .readwrite, RegisterName.receivers(secret))
-        try permit(FleetCredentials.Role.peer.rawValue, to: .readwrite, RegisterName.edits(peers))
         try unlessDone { () throws(RegisterFailure) in
             _ = try client.call {
                 try await Etcdserverpb_Auth.Client(wrapping: $0).authEnable($1, options: $2)

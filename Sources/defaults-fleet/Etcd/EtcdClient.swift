@@ -131,7 +131,6 @@ final class EtcdClient: RegisterService {
         switch role {
         case .receiver: 0
         case .operator: 1 << 24
-        case .peer: 2 << 24
         }
     }
 

@@ -1,8 +1,8 @@
-package import DefaultsCore
+import DefaultsCore
 
 /// The exchange by files, which a tool carries: each machine writes numbered sets of edits, and now and then a snapshot
 /// that stands for them.
-package final class FileExchange: FleetExchange {
+package final class FileExchange {
     /// The number of sets after which a snapshot stands for them.
     private static let snapshotDistance: UInt64 = 1_000
     /// The size of a file in bytes at which another one is begun.
@@ -15,9 +15,13 @@ package final class FileExchange: FleetExchange {
         (self.transport, self.seal) = (transport, seal)
     }
 
-    package var eventDescriptor: Int32 { -1 }
-
-    package func recover(_ connector: Connector, upTo end: Cursor) throws {
+    /// Finds edits that this machine has sent but its state lacks, because it crashed before writing the state.
+    ///
+    /// - Parameters:
+    ///   - connector: The connector, which hasn't followed its agent yet.
+    ///   - end: The end of the agent's log.
+    /// - Throws: If the files can't be used.
+    func recover(_ connector: Connector, upTo end: Cursor) throws {
         let last = connector.state.last
         var names = try transport.files(of: connector.machine).filter { $0.last > last }
         // Nobody has read what comes before a gap; a name far ahead may be somebody else's.
@@ -41,7 +45,8 @@ package final class FileExchange: FleetExchange {
 
     // MARK: Sending
 
-    package func send(_ connector: Connector) throws {
+    /// Sends what hasn't been sent, and returns when that is durable.
+    func send(_ connector: Connector) throws {
         while !connector.unsent.isEmpty {
             var count = 0
             var size = 0
@@ -79,13 +84,16 @@ package final class FileExchange: FleetExchange {
         }
     }
 
-    package func repair(_ connector: Connector) throws {
+    /// Writes a snapshot if one is due.
+    func repair(_ connector: Connector) throws {
         let state = connector.state
         if state.last - state.snapshot >= Self.snapshotDistance || state.needsSnapshot { _ = try settle(connector) }
     }
 
     /// Writes a snapshot, and removes the files that it stands for.
-    package func settle(_ connector: Connector) throws -> Bool {
+    ///
+    /// - Returns: Whether it did; not while changes are still to be passed on.
+    func settle(_ connector: Connector) throws -> Bool {
         try connector.save()
         // The files are needed once more.
         if connector.state.readsOwn { return false }
@@ -115,7 +123,8 @@ package final class FileExchange: FleetExchange {
 
     // MARK: Receiving
 
-    package func receive(_ connector: Connector) throws {
+    /// Receives what other machines have sent.
+    func receive(_ connector: Connector) throws {
         try checkOwnFiles(connector)
         var found: [String: FleetProblem] = [:]
         let machines = try transport.machines()
@@ -167,7 +176,8 @@ package final class FileExchange: FleetExchange {
         }
     }
 
-    package func receiveAgain(_ connector: Connector) {
+    /// Arranges to receive everything again, also this machine's own edits, after values were lost.
+    func receiveAgain(_ connector: Connector) {
         connector.state.received = [:]
         connector.state.readsOwn = true
         connector.isChanged = true
