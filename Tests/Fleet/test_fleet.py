@@ -384,7 +384,7 @@ class JoinTests(FleetCase):
         a.fleet("approve", code)
         answer, = own.glob("*.key")
         shutil.copy(answer, b.folder / own.name)
-        while "Waiting until the files of 1 machine have arrived." not in process.stdout.readline():
+        while "Waiting for the fleet's values" not in process.stdout.readline():
             self.assertIsNone(process.poll())
         with tool:
             process.communicate(timeout=60)

@@ -139,6 +139,39 @@ struct FleetTests {
         #expect(other.values["d2"] == ["x": 1, "y": 2, "z": 2])
     }
 
+    @Test("The edits of a machine whose files were removed reach those that hadn't read them from another machine")
+    func removedMachine() {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (one, other, gone) = (world.machines[0], world.machines[1], world.machines[2])
+        gone.change(["k0": 1], of: "d0")
+        world.runOne(gone)
+        one.folder[gone.id] = gone.folder[gone.id]
+        world.runOne(one)
+        #expect(one.values["d0"] == ["k0": 1])
+        #expect(other.values["d0"] == nil)
+        world.remove(gone)
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1])
+    }
+
+    @Test("A machine joins with what the approving one has, although files of another one are missing for good")
+    func joinWithoutFiles() {
+        let (world, one, other) = Self.pair()
+        other.change(["k0": 3], of: "d0")
+        #expect(world.heal())
+        // The tool has lost the first file of a machine that is gone.
+        let files = other.folder[other.id]?.keys.sorted() ?? []
+        world.remove(other)
+        let new = world.add()
+        for machine in [one, new] {
+            machine.folder[other.id] = other.folder[other.id]?.filter { $0.key != files.first }
+        }
+        #expect(world.rest())
+        #expect(new.hasJoined)
+        #expect(new.values["d0"] == ["k0": 3, "k1": 2])
+    }
+
     @Test("A lost list comes back, too, and everything still travels")
     func lostList() {
         let (world, one, other) = Self.pair()

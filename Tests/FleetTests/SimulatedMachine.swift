@@ -13,6 +13,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     /// Whether values that it has now are from before it joined.
     var hasJoined: Bool { ((try? read()) ?? nil)?.hasJoined == true }
     var isJoining = false
+    /// The machine that has approved it, and the number of that one's last set then.
+    var approval: (machine: MachineID, number: UInt64)?
     /// The keys that the agent lets nobody set.
     var refused: Set<String> = []
     var connector: Connector?

@@ -47,6 +47,13 @@ final class World {
         machines = (0..<count).map { _ in SimulatedMachine(MachineID.random(using: &random), in: self) }
     }
 
+    /// Adds a machine that asks to join.
+    func add() -> SimulatedMachine {
+        let machine = SimulatedMachine(MachineID.random(using: &random), in: self)
+        machines.append(machine)
+        return machine
+    }
+
     private func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
     private func addMachine() {
@@ -216,9 +223,9 @@ final class World {
         try connector.forgetFormerFleet()
         let differences = try connector.meet()
         if machine !== founder {
-            guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
-                let numbers = try helper.read()?.numbers, connector.missing(of: numbers).isEmpty
-            else { return }
+            let approval = try machine.approval ?? approve(machine)
+            machine.approval = approval
+            guard let approval, try connector.hasSnapshot(of: approval.machine, after: approval.number) else { return }
         }
         let preference: Connector.Preference = chance(50) ? .mine : .fleet
         if preference == .mine { for difference in differences { uncertain.insert(difference.key) } }
@@ -228,6 +235,20 @@ final class World {
             hasList = true
             for name in Self.names { machine.change([name.description: true], of: TravelRules.list) }
         }
+    }
+
+    private func approve(_ machine: SimulatedMachine) throws -> (machine: MachineID, number: UInt64)? {
+        guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
+            let last = try helper.read()?.last
+        else { return nil }
+        helper.change([machine.id.text: ["Name": "new"]], of: TravelRules.machines)
+        return (helper.id, last)
+    }
+
+    /// Removes a machine, and its files from all folders.
+    func remove(_ machine: SimulatedMachine) {
+        machines.removeAll { $0 === machine }
+        for other in machines { other.folder[machine.id] = nil }
     }
 
     // MARK: The tool

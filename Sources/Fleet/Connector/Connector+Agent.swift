@@ -148,10 +148,16 @@ extension Connector {
         for (key, value) in edits {
             state.know(key, as: value)
             state.delayed[key] = nil
+            if isApproval(key) { state.needsSnapshot = true }
             // It was late: another machine's edit is newer.
             if let winner = state.replica.newest[key], winner.machine != machine { overrule(key, by: winner) }
         }
         isChanged = true
+    }
+
+    /// Returns whether an edit that was made here approves another machine, which begins with what this one has.
+    func isApproval(_ key: FleetKey) -> Bool {
+        key.domain == TravelRules.machines.description && key.key != machine.text
     }
 
     /// The time of a change in milliseconds: an edit of a file while no agent ran is older than its record.

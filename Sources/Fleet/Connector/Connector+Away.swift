@@ -63,7 +63,7 @@ extension Connector {
         return away.hashes.count > 1 && away.hashes.allSatisfy { hash($0) == $1 }
     }
 
-    /// Returns those of a foreign writer's changes that are edits: the others bring back what a file had before it went.
+    /// Returns those of a foreign writer's changes that are edits: others bring back what a file had before it went.
     func edits(among changes: [KeyChange], of domain: String, at milliseconds: UInt64) -> [KeyChange] {
         guard let away = state.away[domain] else { return changes }
         let new = Dictionary(changes.map { ($0.key, $0.new.map(ConnectorState.hash)) }) { $1 }

@@ -59,9 +59,10 @@ extension Connector {
         return differences.sorted { $0.key < $1.key }
     }
 
-    /// Returns the machines of which not all has arrived that another machine had when it let this one join.
-    package func missing(of numbers: [MachineID: UInt64]) -> [MachineID] {
-        numbers.filter { $0 != machine && $1 > 0 && state.received[$0]?.contains(1...$1) != true }.keys.sorted()
+    /// Returns whether all has arrived that another machine had when it approved this one: a snapshot that it has
+    /// written after its last set of that time.
+    package func hasSnapshot(of other: MachineID, after number: UInt64) throws -> Bool {
+        try exchange.hasSnapshot(of: other, after: number, in: state)
     }
 
     /// Sets the fleet's values here, and sends those that the fleet doesn't have.

@@ -16,7 +16,7 @@ package final class Connector {
     package static let purpose = "fleet"
 
     package let machine: MachineID
-    private let exchange: FileExchange
+    let exchange: FileExchange
     private let store: any FleetStore
     let agent: any FleetAgent
     /// The scope of each key, by the machine's manifests.
@@ -151,6 +151,7 @@ package final class Connector {
         } else {
             _ = state.replica.receive(set)
         }
+        if set.envelopes.contains(where: { isApproval($0.key) }) { state.needsSnapshot = true }
         isChanged = true
     }
 

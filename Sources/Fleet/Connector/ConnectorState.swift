@@ -13,11 +13,11 @@ package struct ConnectorState: Sendable {
     /// The position in the agent's log up to which records have been passed on; `nil` before the first.
     var cursor: Cursor?
     /// The number of the machine's last own set.
-    var last: UInt64 = 0
+    package var last: UInt64 = 0
     /// The number of the last set in the machine's newest snapshot.
     var snapshot: UInt64 = 0
     /// Whether a snapshot is due before there are many sets.
-    var needsSnapshot = false
+    package var needsSnapshot = false
     /// Whether this machine's own edits must be received, too, since values were lost.
     var readsOwn = false
     /// The sets of other machines that have been received.
@@ -44,15 +44,6 @@ package struct ConnectorState: Sendable {
     static let maximumOverruled = 100
 
     package init(_ replica: FleetReplica) { self.replica = replica }
-
-    /// The numbers of the sets that this machine has without a gap, for one that joins.
-    package var numbers: [MachineID: UInt64] {
-        var numbers = received.compactMapValues { numbers in
-            numbers.ranges.first.flatMap { $0.lowerBound == 1 ? $0.upperBound : nil }
-        }
-        numbers[replica.machine] = last
-        return numbers
-    }
 
     /// Records a key's value, as of the cursor.
     mutating func know(_ key: FleetKey, as value: PropertyListValue?) {

@@ -92,6 +92,9 @@ package final class FileExchange {
 
     /// Writes a snapshot, and removes the files that it stands for.
     ///
+    /// It has more than this machine's own sets, perhaps the last copy of edits of a machine whose files are gone. So
+    /// its number is one that no machine has read yet.
+    ///
     /// - Returns: Whether it did; not while changes are still to be passed on.
     func settle(_ connector: Connector) throws -> Bool {
         try connector.save()
@@ -111,14 +114,21 @@ package final class FileExchange {
             }
         }
         set.envelopes += kept.values.sorted { $0.key < $1.key }
-        let name = FleetFileName(machine: machine, first: 1, last: last, isSnapshot: true)
+        let name = FleetFileName(machine: machine, first: 1, last: last + 1, isSnapshot: true)
         try transport.add("\(name)", try FleetFile(name, [set]).sealed(with: seal))
-        connector.state.snapshot = last
+        (connector.state.last, connector.state.snapshot) = (name.last, name.last)
         connector.state.needsSnapshot = false
         connector.isChanged = true
         try connector.save()
-        for file in old where file != name { try transport.remove("\(file)") }
+        for file in old { try transport.remove("\(file)") }
         return true
+    }
+
+    /// Returns whether a snapshot of another machine has been received that it has written after a set of its own.
+    func hasSnapshot(of other: MachineID, after number: UInt64, in state: ConnectorState) throws -> Bool {
+        try transport.files(of: other).contains { name in
+            name.isSnapshot && name.last > number && state.received[other]?.contains(1...name.last) == true
+        }
     }
 
     // MARK: Receiving
@@ -143,7 +153,9 @@ package final class FileExchange {
             connector.isChanged = true
         }
         for other in machines where other != connector.machine {
-            do { try receive(from: other, connector, &found) } catch FleetFailure.system(let path, let number) {
+            do { try receive(from: other, for: connector, finding: &found) } catch FleetFailure.system(
+                let path, let number)
+            {
                 found["\(other)"] = .unreadable(path, number)
             }
             if let missing = connector.state.received[other]?.firstGap {
@@ -154,7 +166,7 @@ package final class FileExchange {
     }
 
     private func receive(
-        from other: MachineID, _ connector: Connector, _ found: inout [String: FleetProblem]
+        from other: MachineID, for connector: Connector, finding found: inout [String: FleetProblem]
     ) throws {
         for name in try transport.files(of: other) {
             guard connector.state.received[other]?.contains(name.first...name.last) != true else { continue }

@@ -75,7 +75,7 @@ package struct FolderTransport: FleetTransport {
         } catch {
             // A link isn't a machine's file.
             if error.number == ENOENT || error.number == ELOOP { return nil }
-            throw failure(error, of: machine, name)
+            throw failure(error, of: machine, at: name)
         }
     }
 
@@ -99,7 +99,7 @@ package struct FolderTransport: FleetTransport {
             try subfolder.synchronizeDirectory()
         } catch {
             if error.number == ENOENT { throw FleetFailure.noOwnFiles }
-            throw failure(error, of: own, name)
+            throw failure(error, of: own, at: name)
         }
     }
 
@@ -107,7 +107,7 @@ package struct FolderTransport: FleetTransport {
         do throws(SystemCall.Failure) {
             try subfolder(of: own).remove(name)
         } catch {
-            if error.number != ENOENT { throw failure(error, of: own, name) }
+            if error.number != ENOENT { throw failure(error, of: own, at: name) }
         }
     }
 
@@ -145,7 +145,7 @@ package struct FolderTransport: FleetTransport {
         return names
     }
 
-    private func failure(_ error: SystemCall.Failure, of machine: MachineID, _ name: String? = nil) -> FleetFailure {
+    private func failure(_ error: SystemCall.Failure, of machine: MachineID, at name: String? = nil) -> FleetFailure {
         let subfolder = "\(path)/\(machine)"
         if machine == own, error.number == ENOTDIR, (try? folder()) != nil { return .notOwnFolder(subfolder) }
         return .system(name.map { "\(subfolder)/\($0)" } ?? subfolder, error.number)

@@ -4,8 +4,8 @@ import PropertyList
 /// The rules that say which keys travel: those that somebody has added, without those that belong to one machine.
 ///
 /// The list of what was added is itself a domain, which always travels, so that all machines have the same one. Each of
-/// its keys is a domain's name or a pattern of names; if it isn't for the whole domain, a slash and a key or a pattern of
-/// keys follow. The value is `true` for what travels, and `false` for what doesn't.
+/// its keys is a domain's name or a pattern of names; if it isn't for the whole domain, a slash and a key or a pattern
+/// of keys follow. The value is `true` for what travels, and `false` for what doesn't.
 package struct TravelRules: Sendable {
     /// The domain with the list.
     package static let list = DomainName(escaping: "org.defaultsd.fleet")

@@ -1,5 +1,6 @@
 #if Fleet
 import Crypto
+import DefaultsCore
 import Fleet
 import FoundationEssentials
 import PropertyList
@@ -108,28 +109,35 @@ struct JoinRequest {
     }
 }
 
-/// The fleet's key, and the sets that there were when it was given.
+/// The fleet's key, and what to wait for before its values count.
 struct FleetGrant {
     let secret: FleetSecret
-    var numbers: [MachineID: UInt64] = [:]
+    /// The machine that has approved this one, and the number of its last set at that time; `nil` for a new fleet.
+    var approval: (machine: MachineID, number: UInt64)?
 
-    init(_ secret: FleetSecret, numbers: [MachineID: UInt64] = [:]) { (self.secret, self.numbers) = (secret, numbers) }
+    init(_ secret: FleetSecret, approval: (machine: MachineID, number: UInt64)? = nil) {
+        (self.secret, self.approval) = (secret, approval)
+    }
 
     init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .data(let bytes)? = entries["Key"],
-            let secret = FleetSecret(bytes), case .dictionary(let numbers)? = entries["Sets"]
+            let secret = FleetSecret(bytes)
         else { return nil }
-        self.secret = secret
-        for (text, number) in numbers {
-            if let machine = MachineID(text), case .integer(let number) = number {
-                self.numbers[machine] = UInt64(max(0, number))
-            }
-        }
+        self.init(secret)
+        guard let machine = entries["Machine"] else { return }
+        guard case .string(let text) = machine, let machine = MachineID(text),
+            case .integer(let number)? = entries["Set"], number >= 0
+        else { return nil }
+        approval = (machine, UInt64(number))
     }
 
     var propertyList: PropertyListValue {
-        let sets = numbers.map { ($0.text, PropertyListValue.integer(Int64(clamping: $1))) }
-        return ["Key": .data(secret.bytes), "Sets": .dictionary(Dictionary(uniqueKeysWithValues: sets))]
+        var entries: DomainValues = ["Key": .data(secret.bytes)]
+        if let (machine, number) = approval {
+            entries["Machine"] = .string(machine.text)
+            entries["Set"] = .integer(Int64(clamping: number))
+        }
+        return .dictionary(entries)
     }
 }
 

@@ -50,15 +50,10 @@ final class FleetHome: FleetStore {
     }
 
     /// The fleet's key; `nil` if the machine has none yet.
-    func secret() throws(DefaultsError) -> FleetSecret? {
+    func grant() throws(DefaultsError) -> FleetGrant? {
         guard let value = try read("key") else { return nil }
         guard let grant = FleetGrant(value) else { throw damaged("key") }
-        return grant.secret
-    }
-
-    /// The sets that other machines had when one of them let this one join.
-    func numbers() throws(DefaultsError) -> [MachineID: UInt64] {
-        try read("key").flatMap { FleetGrant($0) }?.numbers ?? [:]
+        return grant
     }
 
     func write(_ grant: FleetGrant) throws(DefaultsError) { try write(grant.propertyList, to: "key") }

@@ -1,5 +1,6 @@
 #if Fleet
 import ArgumentParser
+import DefaultsClient
 import DefaultsCommand
 import DefaultsCore
 import Fleet
@@ -25,7 +26,9 @@ struct Approve: ParsableCommand {
         let state = try member.state()
         let folder = member.folder
         let names = try MachineName.all(try Member.backend())
-        let requests = try folder.machines().filter { names[$0] == nil }.compactMap { member.request(of: $0) }
+        // An answer may have been lost.
+        let requests = try folder.machines().filter { names[$0].map { $0.approval != nil } ?? true }
+            .compactMap { member.request(of: $0) }
         guard !code.isEmpty else {
             if requests.isEmpty { print("No machine is asking to join, as far as the folder has synced.") }
             for request in requests { print("\(request.name.printable) (\(request.machine)) is asking to join.") }
@@ -39,12 +42,32 @@ struct Approve: ParsableCommand {
                 "No machine that is asking to join shows this code. If it has only just asked, wait until the folder "
                     + "has synced here.", .notFound)
         }
-        // It waits for what is still in the folder.
-        let numbers = state.numbers.filter { ((try? folder.files(of: $0.key)) ?? []).isEmpty == false }
-        try folder.add(
-            FolderTransport.answerName(for: request.machine),
-            try request.answer(FleetGrant(member.secret, numbers: numbers), to: code))
+        let name = MachineName(name: request.name, approval: Timestamp.now().milliseconds)
+        let backend = try Member.backend()
+        // By this, the connector writes the snapshot that the other machine waits for.
+        try backend.edit(
+            Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
+        try backend.synchronize(Domain(TravelRules.machines))
+        let grant = FleetGrant(member.secret, approval: (member.membership.machine, state.last))
+        try folder.add(FolderTransport.answerName(for: request.machine), try request.answer(grant, to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")
+        if try !writeSnapshot(as: member) {
+            print("Before that, the connector must run on this machine: `defaults fleet run`.")
+        }
+    }
+
+    /// Writes a snapshot unless the connector is running, which does; returns whether one of them has.
+    private func writeSnapshot(as member: Member) throws -> Bool {
+        guard !member.home.isLocked else { return true }
+        guard let client = try AgentClient(.current) else { return false }
+        var isWritten = false
+        try Member.withLock(member.home) {
+            let scopes = ManifestScopes()
+            let connector = try member.connector(of: client, scope: scopes.scope)
+            while try connector.step(receiving: true) {}
+            isWritten = !connector.state.needsSnapshot
+        }
+        return isWritten
     }
 }
 #endif

@@ -17,7 +17,7 @@ struct Join: ParsableCommand {
             If no machine has files in the folder, a new fleet begins there, and nothing travels until you add it. So \
             on a second machine, wait until the folder has synced. There, this shows a code, and waits until you type \
             it on a machine of the fleet: `defaults fleet approve CODE`. You may press Ctrl-C, and continue later with \
-            the same command. It then waits until all files have arrived that the fleet had when it was approved.
+            the same command. It then waits until the values have arrived that the machine had which approved it.
 
             Where the fleet and this machine have different values, the fleet's are set, and the others stay in the \
             history; --prefer mine keeps those of this machine and sets them on all others. --review shows the \
@@ -80,7 +80,7 @@ struct Join: ParsableCommand {
         let folder = membership.place.transport(of: membership.machine)
         try folder.prepare()
         try home.write(membership)
-        if try home.secret() == nil { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
+        if try home.grant() == nil { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
         try home.write(nil as JoinRequest.Pending?)
         try folder.remove(FolderTransport.requestName)
         let scopes = ManifestScopes()
@@ -141,14 +141,20 @@ struct Join: ParsableCommand {
 
     /// Waits until everything has arrived that the fleet had when this machine was approved.
     private func awaitFiles(_ connector: Connector, in home: FleetHome) throws -> [Connector.Disagreement] {
-        let numbers = try home.numbers()
+        let approval = try home.grant()?.approval
         var isTold = false
         while true {
             let differences = try connector.meet()
-            let missing = connector.missing(of: numbers)
-            if missing.isEmpty { return differences }
+            guard let approval, try !connector.hasSnapshot(of: approval.machine, after: approval.number) else {
+                return differences
+            }
             if !isTold {
-                print("Waiting until the files of \(missing.count.counting("machine")) have arrived.")
+                print(
+                    """
+                    Waiting for the fleet's values from the machine that approved this one (\(approval.machine)). Its
+                    connector must be running. If that machine is lost, run `defaults fleet leave --force`, join again,
+                    and approve it on another one.
+                    """)
                 fflush(nil)
                 isTold = true
             }

@@ -21,7 +21,7 @@ struct Member {
         home = try FleetHome(environment: .current)
         guard let membership = try home.membership() else { throw Self.notInFleet }
         try Self.check(membership, in: home)
-        guard let secret = try home.secret() else { throw Self.isJoining(membership) }
+        guard let secret = try home.grant()?.secret else { throw Self.isJoining(membership) }
         (self.membership, self.secret) = (membership, secret)
         folder = membership.place.transport(of: membership.machine)
     }
@@ -104,6 +104,8 @@ struct Member {
 struct MachineName {
     var name: String
     var hasLeft = false
+    /// The time in milliseconds since 1970 at which it was approved, until it has joined.
+    var approval: UInt64?
 
     /// Reads the names of all machines, from the domain that travels.
     static func all(_ backend: any Backend) throws -> [MachineID: MachineName] {
@@ -113,12 +115,16 @@ struct MachineName {
             guard let machine = MachineID(key), case .dictionary(let entries) = value else { continue }
             guard case .string(let name)? = entries["Name"] else { continue }
             names[machine] = MachineName(name: name, hasLeft: entries["Left"] == true)
+            if case .integer(let time)? = entries["Approved"] { names[machine]?.approval = UInt64(max(0, time)) }
         }
         return names
     }
 
     var propertyList: PropertyListValue {
-        hasLeft ? ["Name": .string(name), "Left": true] : ["Name": .string(name)]
+        var entries: DomainValues = ["Name": .string(name)]
+        if hasLeft { entries["Left"] = true }
+        entries["Approved"] = approval.map { .integer(Int64(clamping: $0)) }
+        return .dictionary(entries)
     }
 }
 

@@ -16,12 +16,13 @@ struct Status: ParsableCommand {
             Shows this machine, the others with what has been received from them, what waits, and what is wrong. With \
             a domain, lists its keys, and for each that is held back, the rule that holds it.
 
-            --json prints one object. It has "machine", "name", "folder", "running" (whether the connector runs), "waiting" (the number of values to be set), "travelling" (of keys), "added" \
-            (the list), "held" (what is held back of it), "requests" (of machines that are asking to join), "problems" \
-            and "machines", objects with "machine", "name", "left" (true if it has left), "newest" (the time of its \
-            newest edit, in seconds since 1970), "received", "unread" (the number of its files that haven't been read) \
-            and "ahead" (the seconds by which that edit is dated in the future). With a domain, it prints an object \
-            for each key, one a line: "domain", "key", "travels", and if that is false, "rule" and "reason".
+            --json prints one object. It has "machine", "name", "folder", "running" (whether the connector runs), \
+            "waiting" (the number of values to be set), "travelling" (of keys), "added" (the list), "held" (what is \
+            held back of it), "requests" (of machines that are asking to join), "problems" and "machines", objects \
+            with "machine", "name", "left" (true if it has left), "newest" (the time of its newest edit, in seconds \
+            since 1970), "received", "unread" (the number of its files that haven't been read) and "ahead" (the \
+            seconds by which that edit is dated in the future). With a domain, it prints an object for each key, one a \
+            line: "domain", "key", "travels", and if that is false, "rule" and "reason".
 
             EXAMPLES
               defaults fleet status
@@ -195,8 +196,9 @@ struct Overview {
                 state.received[id]?.contains(name.first...name.last) != true
             }
             let times = state.times[id]
-            // It only waits for its approval.
+            // It only waits for its approval, or has given up.
             if unread == 0, times == nil, names[id] == nil { continue }
+            if unread == 0, names[id]?.approval != nil, member.request(of: id) == nil { continue }
             let ahead = times.map { $0.newest > max(now, $0.received) ? $0.newest - max(now, $0.received) : 0 } ?? 0
             machines.append(
                 Machine(
@@ -224,7 +226,8 @@ struct Overview {
         lines.append(
             added.isEmpty ? "Nothing has been added yet: see `defaults fleet add --help`." : "Added: \(names).")
         for machine in machines {
-            let left = machine.name?.hasLeft == true ? " has left" : ""
+            let left =
+                machine.name?.hasLeft == true ? " has left" : machine.name?.approval != nil ? " is joining" : ""
             let name = "\(machine.name?.name ?? "An unknown machine")\(left)"
             let newest = machine.newest.flatMap { $0 > 1 ? "newest edit \(Self.text($0))" : nil } ?? "no edit yet"
             let unread = machine.unread > 0 ? ", \(machine.unread.counting("file")) not read yet" : ""
