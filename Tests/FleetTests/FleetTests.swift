@@ -172,6 +172,55 @@ struct FleetTests {
         #expect(new.values["d0"] == ["k0": 3, "k1": 2])
     }
 
+    @Test("An edit that lost is named until somebody edits the key on its machine, whoever edits it elsewhere")
+    func lostEdit() {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.wait(milliseconds: 10)
+        other.change(["k0": 4], of: "d0")
+        other.change(["k0": 5], of: "d0")
+        #expect(world.rest())
+        #expect(one.connector?.state.overruled.map(\.key) == [FleetKey("d0", "k0")])
+        other.change(["k0": 6], of: "d0")
+        #expect(world.rest())
+        #expect(one.connector?.state.overruled.count == 1)
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        #expect(one.connector?.state.overruled.isEmpty == true)
+    }
+
+    @Test("An edit that knew the value isn't named, in whatever order it and its successor come")
+    func orderOfEdits() {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        let before = Set(other.folder[other.id]?.keys.map(\.self) ?? [])
+        for value in [4, 5] {
+            other.change(["k0": .integer(Int64(value))], of: "d0")
+            world.runOne(other)
+        }
+        let new = (other.folder[other.id] ?? [:]).filter { !before.contains($0.key) }.sorted { $0.key < $1.key }
+        #expect(new.count == 2)
+        for file in new.reversed() {
+            one.folder[other.id]?[file.key] = file.value
+            world.runOne(one)
+        }
+        #expect(one.values["d0"]?["k0"] == 5)
+        #expect(one.connector?.state.overruled.isEmpty == true)
+    }
+
+    @Test("A busy value that waits for the end of the day and loses is named")
+    func busyKeyLoses() {
+        let (world, one, other) = Self.pair()
+        for number in 10..<40 { one.change(["k0": .integer(Int64(number))], of: "d0") }
+        world.runOne(one)
+        world.wait(milliseconds: 10)
+        other.change(["k0": 50], of: "d0")
+        #expect(world.rest())
+        #expect(one.values["d0"]?["k0"] == 50)
+        #expect(one.connector?.state.overruled.map(\.key) == [FleetKey("d0", "k0")])
+    }
+
     @Test("A lost list comes back, too, and everything still travels")
     func lostList() {
         let (world, one, other) = Self.pair()

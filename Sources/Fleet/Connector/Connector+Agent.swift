@@ -149,8 +149,12 @@ extension Connector {
             state.know(key, as: value)
             state.delayed[key] = nil
             if isApproval(key) { state.needsSnapshot = true }
-            // It was late: another machine's edit is newer.
-            if let winner = state.replica.newest[key], winner.machine != machine { overrule(key, by: winner) }
+            if let winner = state.replica.newest[key], winner.machine != machine {
+                // It was late: another machine's edit is newer.
+                overrule(key, by: winner)
+            } else {
+                state.overruled.removeAll { $0.key == key }
+            }
         }
         isChanged = true
     }

@@ -160,7 +160,16 @@ package final class Connector {
         var set = set
         // A later version may know other names.
         set.envelopes.removeAll { (try? DomainName($0.key.domain)) == nil }
-        for winner in state.replica.receive(set) { overrule(winner.key, by: winner.stamp) }
+        let delayed = set.envelopes.filter { state.delayed[$0.key] != nil && state.replica.newest[$0.key] != $0.stamp }
+        for (winner, lost) in state.replica.receive(set) { overrule(winner.key, at: lost, by: winner.stamp) }
+        // A value that waits for the end of the day, and hasn't been sent, loses as well.
+        for edit in delayed where state.replica.newest[edit.key] == edit.stamp && isPending(edit.key) {
+            overrule(edit.key, by: edit.stamp)
+        }
+        // Edits come in any order: one that knew the lost edit may come after its successor, which won.
+        for edit in set.envelopes where edit.base != nil {
+            state.overruled.removeAll { $0.key == edit.key && $0.lost == edit.base }
+        }
         // An edit that was made with knowledge of another one has its time if the clocks differ.
         let own = set.envelopes.filter { edit in
             edit.stamp.machine == other && edit.base.map { $0.time + 1 < edit.stamp.time } ?? true
@@ -207,10 +216,11 @@ package final class Connector {
         return (state.replica.snapshot(of: values) { isWanted($0) && !isKept($0) }, isKept)
     }
 
-    func overrule(_ key: FleetKey, by stamp: Stamp) {
+    /// Records an edit on this machine that has lost, until the key is edited here again.
+    func overrule(_ key: FleetKey, at lost: Stamp? = nil, by stamp: Stamp) {
         guard !TravelRules.isOwn(key.domain) else { return }
         state.overruled.removeAll { $0.key == key }
-        state.overruled.append(.init(key: key, winner: stamp, milliseconds: agent.now.milliseconds))
+        state.overruled.append(.init(key: key, lost: lost, winner: stamp, milliseconds: agent.now.milliseconds))
         state.overruled.removeFirst(max(0, state.overruled.count - ConnectorState.maximumOverruled))
     }
 

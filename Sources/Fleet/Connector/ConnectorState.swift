@@ -36,6 +36,8 @@ package struct ConnectorState: Sendable {
     /// An edit that lost.
     package struct OverruledEdit: Sendable {
         package var key: FleetKey
+        /// The edit that lost; `nil` if it had not been sent.
+        package var lost: Stamp?
         package var winner: Stamp
         /// The time when that was received, in milliseconds since 1970.
         package var milliseconds: UInt64
@@ -152,7 +154,7 @@ extension ConnectorState {
                 overruled.map { edit in
                     [
                         .string(edit.key.domain), .string(edit.key.key), edit.winner.propertyList,
-                        number(edit.milliseconds),
+                        number(edit.milliseconds), edit.lost?.propertyList ?? [],
                     ]
                 }),
         ]
@@ -204,10 +206,11 @@ extension ConnectorState {
         self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
         self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
         for edit in overruled {
-            guard case .array(let parts) = edit, parts.count == 4, case .string(let domain) = parts[0],
+            guard case .array(let parts) = edit, parts.count == 5, case .string(let domain) = parts[0],
                 case .string(let key) = parts[1], let winner = Stamp(parts[2]), let time = UInt64(number: parts[3])
             else { return nil }
-            self.overruled.append(OverruledEdit(key: FleetKey(domain, key), winner: winner, milliseconds: time))
+            self.overruled.append(
+                OverruledEdit(key: FleetKey(domain, key), lost: Stamp(parts[4]), winner: winner, milliseconds: time))
         }
     }
 

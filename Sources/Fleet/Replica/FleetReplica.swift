@@ -107,13 +107,15 @@ package struct FleetReplica: Hashable, Sendable {
 
     /// Receives edits of another machine, or of this one from before a crash.
     ///
-    /// - Returns: The edits that win over ones on this machine which they didn't know.
-    package mutating func receive(_ set: EnvelopeSet) -> [Envelope] {
-        var winners: [Envelope] = []
+    /// - Returns: The edits that win over ones on this machine which they didn't know, with those.
+    package mutating func receive(_ set: EnvelopeSet) -> [(winner: Envelope, lost: Stamp)] {
+        var winners: [(winner: Envelope, lost: Stamp)] = []
         for envelope in set.envelopes {
             let former = newest[envelope.key]
             if let former, former >= envelope.stamp { continue }
-            if let former, former.machine == machine, envelope.base != former { winners.append(envelope) }
+            if let former, former.machine == machine, envelope.base != former {
+                winners.append((envelope, former))
+            }
             if seen[envelope.key] == nil { seen[envelope.key] = .some(former) }
             newest[envelope.key] = envelope.stamp
             unconfirmed[envelope.key] = Application(value: envelope.value, stamp: envelope.stamp)

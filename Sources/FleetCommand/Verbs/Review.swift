@@ -15,7 +15,7 @@ struct Review: ParsableCommand {
             An edit loses if another machine has edited the same key later, without knowledge of it. The value that \
             lost is in the history, and `defaults undo DOMAIN KEY` brings it back, for all machines; the line ends \
             with the command. `defaults log DOMAIN KEY` shows both values. An edit isn't shown anymore once the key \
-            has been edited again. The time is that at which the other edit arrived.
+            has been edited or undone on this machine. The time is that at which the other edit arrived.
 
             --json prints an object for each, one a line, with "kind" ("overruled" or "waiting"), "domain", "key" and \
             "machine", the one whose edit counts; and the "time" in seconds since 1970, or the "value" that waits.
@@ -34,21 +34,23 @@ struct Review: ParsableCommand {
         let held = try HeldBackKeys(backend)
         func name(_ machine: MachineID) -> String { names[machine]?.name ?? machine.text }
         var isEmpty = true
-        for edit in state.overruled where state.replica.newest[edit.key] == edit.winner {
+        for edit in state.overruled {
+            // A later edit may have followed the one that won.
+            let winner = state.replica.newest[edit.key]?.machine ?? edit.winner.machine
             isEmpty = false
             let time = Timestamp(milliseconds: edit.milliseconds)
             if json {
                 print(
                     JSONText.of([
                         "kind": "overruled", "domain": .string(edit.key.domain), "key": .string(edit.key.key),
-                        "machine": .string(edit.winner.machine.text),
+                        "machine": .string(winner.text),
                         "time": .integer(time.nanoseconds / 1_000_000_000),
                     ]))
             } else {
                 let moment = ChangeText.moment(time)
                 let words = [edit.key.domain, edit.key.key].map(\.quotedForShell).joined(separator: " ")
                 print(
-                    "\(moment) \(edit.key.domain) \(edit.key.key): overruled by \(name(edit.winner.machine)); to bring "
+                    "\(moment) \(edit.key.domain) \(edit.key.key): overruled by \(name(winner)); to bring "
                         .printable + "your value back: defaults undo \(words.printable)")
             }
         }
