@@ -90,6 +90,34 @@ final class FolderTests {
         #expect(access(own, F_OK) != 0)
     }
 
+    @Test("The folder's default list decides who may read what is written there")
+    func defaultList() throws {
+        guard AccessControlList.isAvailable else { return }
+        mkdir(path, 0o700)
+        try AccessControlList.set("default", on: path)
+        let folder = try folder()
+        try folder.add("1-1.env", [1])
+        var status = stat()
+        stat("\(path)/\(machine)/1-1.env", &status)
+        // For the group, this is the list's mask.
+        #expect(status.st_mode & 0o777 == 0o640)
+    }
+
+    @Test("A folder that is meant for a group, which can't read the machine's files, is noticed")
+    func group() throws {
+        let folder = try folder()
+        let own = "\(path)/\(machine)"
+        chmod(own, 0o700)
+        #expect(folder.isReadableByGroup)
+        chmod(path, 0o2770)
+        #expect(!folder.isReadableByGroup)
+        chmod(own, 0o2750)
+        #expect(folder.isReadableByGroup)
+        try folder.add("1-1.env", [1])
+        chmod("\(own)/1-1.env", 0o600)
+        #expect(!folder.isReadableByGroup)
+    }
+
     @Test("The folder is the one to which a link in its path leads now")
     func movedLink() throws {
         let (first, second) = ("\(directory)/one", "\(directory)/two")

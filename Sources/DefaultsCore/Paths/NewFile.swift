@@ -31,9 +31,14 @@ package enum NewFile {
     }
 
     /// Creates a directory, unless there is one.
-    package static func makeDirectory(_ path: String) throws(SystemCall.Failure) {
-        if try isInForeignDirectory(path) { return try makeDirectoryForOwner(path) }
-        if mkdir(path, 0o700) != 0 {
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - mode: The mode, limited by the parent's default list or else the umask; by default, for the user alone.
+    /// - Throws: The failure of the system call.
+    package static func makeDirectory(_ path: String, mode: UInt32 = 0o700) throws(SystemCall.Failure) {
+        if try isInForeignDirectory(path) { return try makeDirectoryForOwner(path, mode: mode) }
+        if mkdir(path, mode) != 0 {
             if errno == EEXIST { return }
             throw SystemCall.Failure(number: errno)
         }
@@ -46,20 +51,21 @@ package enum NewFile {
     ///   - path: The path of the file.
     ///   - parent: The open directory that relative paths are relative to; by default, the working directory.
     ///   - bytes: The new contents.
+    ///   - mode: The mode, limited by the directory's default list or else the umask; by default, for the user alone.
     ///   - temporary: The path of the version until it is complete, which a crash may leave behind; by default, the
     ///     path of the file with ".new".
     ///   - copy: The path to which the old version is moved first; `nil` to remove it.
     /// - Throws: The failure of the system call.
     package static func replace(
-        _ path: String, below parent: Int32 = AT_FDCWD, with bytes: [UInt8], through temporary: String? = nil,
-        movingTo copy: String? = nil
+        _ path: String, below parent: Int32 = AT_FDCWD, with bytes: [UInt8], mode: UInt32 = 0o600,
+        through temporary: String? = nil, movingTo copy: String? = nil
     ) throws(SystemCall.Failure) {
         let temporary = temporary ?? "\(path).new"
         unlinkat(parent, temporary, 0)
         do throws(SystemCall.Failure) {
             let file = FileDescriptor(
                 owning: try SystemCall.run {
-                    openat(parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+                    openat(parent, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
                 })
             try file.write(bytes)
             try file.synchronize()
@@ -85,10 +91,10 @@ package enum NewFile {
         return file
     }
 
-    private static func makeDirectoryForOwner(_ path: String) throws(SystemCall.Failure) {
+    private static func makeDirectoryForOwner(_ path: String, mode: UInt32) throws(SystemCall.Failure) {
         let parent = try parent(of: path)
         let name = Path.lastName(of: path)
-        if mkdirat(parent.number, name, 0o700) != 0 {
+        if mkdirat(parent.number, name, mode) != 0 {
             if errno == EEXIST { return }
             throw SystemCall.Failure(number: errno)
         }

@@ -10,6 +10,9 @@ import Linux
 /// Links in the folder's own path are followed each time, wherever they lead then. A subfolder is never a link: others
 /// may write in the folder, and could lead the user's own connector to another directory by one. So everything in a
 /// subfolder is named below its descriptor.
+///
+/// The tool may be another user. So the folder's own rights decide who may read the files, which are encrypted: its
+/// default list, or else the umask.
 package struct FolderTransport: FleetTransport {
     /// The path of the folder.
     package let path: String
@@ -86,7 +89,7 @@ package struct FolderTransport: FleetTransport {
     /// Only a machine that joins does this: later, a missing subfolder means that the disk isn't there.
     package func prepare() throws {
         do throws(SystemCall.Failure) {
-            try NewFile.makeDirectory("\(path)/\(own)")
+            try NewFile.makeDirectory("\(path)/\(own)", mode: 0o777)
             _ = try subfolder(of: own)
             try folder().synchronizeDirectory()
         } catch { throw failure(error, of: own) }
@@ -95,7 +98,8 @@ package struct FolderTransport: FleetTransport {
     package func add(_ name: String, _ bytes: [UInt8]) throws {
         do throws(SystemCall.Failure) {
             let subfolder = try subfolder(of: own)
-            try NewFile.replace(name, below: subfolder.number, with: bytes, through: temporaryName(of: name))
+            try NewFile.replace(
+                name, below: subfolder.number, with: bytes, mode: 0o666, through: temporaryName(of: name))
             try subfolder.synchronizeDirectory()
         } catch {
             if error.number == ENOENT { throw FleetFailure.noOwnFiles }
@@ -118,6 +122,19 @@ package struct FolderTransport: FleetTransport {
     }
 
     // MARK: Directories
+
+    /// Whether the folder's group can read this machine's subfolder and newest file, if the folder is set up for a
+    /// group (by the set-group-ID bit); also if that can't be found out.
+    package var isReadableByGroup: Bool {
+        let readable = mode_t(S_IRGRP)
+        guard let folder = try? folder().status(), folder.st_mode & S_ISGID != 0, folder.st_mode & readable != 0,
+            let subfolder = try? subfolder(of: own), let status = try? subfolder.status()
+        else { return true }
+        guard let newest = try? files(of: own).last, let file = try? subfolder.open("\(newest)", flags: O_RDONLY),
+            let newest = try? file.status()
+        else { return status.st_mode & readable != 0 }
+        return status.st_mode & newest.st_mode & readable != 0
+    }
 
     private func folder() throws(SystemCall.Failure) -> FileDescriptor {
         try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)

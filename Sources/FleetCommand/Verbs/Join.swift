@@ -79,6 +79,11 @@ struct Join: ParsableCommand {
         let client = try Member.client()
         let folder = membership.place.transport(of: membership.machine)
         try folder.prepare()
+        if !folder.isReadableByGroup {
+            Failure.report(
+                "The group of \(folder.path) can't read this machine's subfolder, since the umask doesn't let it. If "
+                    + "the tool that syncs it has a user of its own, see `defaults fleet status`.")
+        }
         try home.write(membership)
         if try home.grant() == nil { try home.write(obtainGrant(as: membership, by: folder, in: home)) }
         try home.write(nil as JoinRequest.Pending?)
@@ -109,7 +114,8 @@ struct Join: ParsableCommand {
         as membership: FleetHome.Membership, by transport: FolderTransport, in home: FleetHome
     ) throws -> FleetGrant {
         let others = try transport.machines().filter { machine in
-            machine != membership.machine && (try? transport.files(of: machine).isEmpty) == false
+            // A subfolder that can't be read may have files.
+            machine != membership.machine && (try? transport.files(of: machine).isEmpty) != true
         }
         if others.isEmpty, try home.pending() == nil { return FleetGrant(FleetSecret()) }
         let pending = try home.pending() ?? JoinRequest.Pending()

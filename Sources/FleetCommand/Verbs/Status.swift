@@ -189,6 +189,13 @@ struct Overview {
         do { found = try member.folder.machines() } catch let failure as FleetFailure {
             problems.append(failure.message)
         }
+        if !member.folder.isReadableByGroup {
+            let subfolder = "\(member.folder.path)/\(member.membership.machine)".quotedForShell
+            problems.append(
+                "The group of \(member.folder.path) can't read this machine's files. If the tool that syncs them has a "
+                    + "user of its own, run `chmod -R g+rX \(subfolder)`, and set a umask such as 027 for the "
+                    + "connector, or a default access control list on the folder.")
+        }
         requests = found.filter { names[$0] == nil }.compactMap { member.request(of: $0) }
         let now = Timestamp.now().milliseconds
         for id in Set(found).union(names.keys).union(state.times.keys).sorted() where id != member.membership.machine {
