@@ -527,6 +527,82 @@ class FailureTests(FleetCase):
         self.assert_equal_soon(DOMAIN, {"Font": "Mono"}, b)
         self.assertFalse((self.place / "folder" / ".new").exists())
 
+    def test_a_link_in_place_of_the_subfolder_leads_nowhere(self):
+        a, = self.shared("a")
+        a.fleet("add", DOMAIN)
+        documents = self.place / "documents"
+        documents.mkdir()
+        for name in ("1-1.env", "thesis"):
+            (documents / name).write_text("precious")
+        own = self.place / "folder" / a.identifier
+        own.rename(self.place / "moved")
+        own.symlink_to(documents)
+        a.set(DOMAIN, "Font", "Mono")
+        await_true(lambda: any("of this user's" in text for text in a.status()["problems"]), "the link")
+        a.stop()
+        self.assertEqual(a.fleet("leave", check=False).returncode, 74)
+        self.assertEqual({path.name: path.read_text() for path in documents.iterdir()},
+                         {"1-1.env": "precious", "thesis": "precious"})
+        own.unlink()
+        (self.place / "moved").rename(own)
+        a.fleet("leave")
+        self.assertFalse(own.exists())
+
+    def test_the_folder_is_where_its_link_leads(self):
+        (self.place / "one").mkdir()
+        (self.place / "link").symlink_to("one")
+        a = self.machine("a", self.place / "link")
+        a.found()
+        a.start()
+        a.fleet("add", DOMAIN)
+        own = pathlib.Path(a.identifier)
+        a.stop()
+        shutil.copytree(self.place / "one", self.place / "two")
+        (self.place / "link").unlink()
+        (self.place / "link").symlink_to("two")
+        a.start()
+        before = set((self.place / "two" / own).iterdir())
+        a.set(DOMAIN, "Font", "Mono")
+        await_true(lambda: set((self.place / "two" / own).iterdir()) - before, "the file")
+        self.assertEqual(a.status()["folder"], str(self.place / "link"))
+
+    def test_preferences_that_go_and_come_back_change_nothing_elsewhere(self):
+        a, b = self.shared("a", "b")
+        a.fleet("add", DOMAIN)
+        a.run("write", DOMAIN, "{Font = Mono; Size = Small;}")
+        self.assert_equal_soon(DOMAIN, {"Font": "Mono", "Size": "Small"}, b)
+        config, away = a.home / ".config", a.home / "away"
+        lists = ("org.defaultsd.fleet", "org.defaultsd.fleet.machines", DOMAIN)
+        before = [b.values(name) for name in lists]
+        config.rename(away)
+        config.mkdir(mode=0o700)
+        for name in lists:
+            await_true(lambda: any(f"The values of {name} are gone" in text for text in a.status()["problems"]), name)
+        self.assertEqual([b.values(name) for name in lists], before)
+        self.assertEqual(a.status()["added"], {DOMAIN: True})
+        b.set(DOMAIN, "Font", "Sans")
+        await_true(lambda: a.status()["waiting"] == 1, "the younger edit")
+        shutil.rmtree(config)
+        away.rename(config)
+        self.assert_equal_soon(DOMAIN, {"Font": "Sans", "Size": "Small"}, a, b)
+        await_true(lambda: a.status()["problems"] == [], "the end of the problem")
+
+    def test_two_machines_add_different_keys_at_a_time(self):
+        a, b = machines = [self.machine(name) for name in "ab"]
+        tool = Tool(*machines)
+        with tool:
+            a.found()
+            a.start()
+            b.join(a)
+            b.start()
+        a.fleet("add", DOMAIN, "Font")
+        b.fleet("add", DOMAIN, "Size")
+        with tool:
+            both = {f"{DOMAIN}/Font": True, f"{DOMAIN}/Size": True}
+            self.assert_equal_soon("org.defaultsd.fleet", both, a, b)
+            a.run("write", DOMAIN, "{Font = Mono; Size = Small; Own = 1;}")
+            self.assert_equal_soon(DOMAIN, {"Font": "Mono", "Size": "Small"}, b)
+
     def test_an_empty_mount_point(self):
         a, b = self.shared("a", "b")
         a.fleet("add", DOMAIN)
