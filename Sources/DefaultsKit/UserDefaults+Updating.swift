@@ -20,8 +20,9 @@ extension UserDefaults {
     /// In the body of a transaction or another update on the same domain, it becomes part of that one, and is saved
     /// with it. In its own body, the key can't be changed in any other way: that is refused.
     ///
-    /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends, and so do transactions
-    /// that read, also those of other domains. In the body, don't wait for another thread.
+    /// Other threads' updates wait until this update ends, and so do transactions that read, also those of other
+    /// domains. In-place changes, such as `+=`, wait while the body runs; if saving takes more than 50 ms, they go
+    /// first, and the update is repeated. In the body, don't wait for another thread.
     ///
     /// - Parameters:
     ///   - key: The key to update.
@@ -63,15 +64,22 @@ extension UserDefaults {
     }
 
     /// Acquires the lock for a change based on the current value.
-    func lockForChange() {
+    ///
+    /// - Parameter milliseconds: The time after which the change no longer waits for another thread's update that is
+    ///   being saved; `nil` for no limit.
+    /// - Returns: Whether such an update is still being saved.
+    @discardableResult
+    func lockForChange(overtakingAfter milliseconds: Int? = nil) -> Bool {
         // This may take long, and changes to the values of other stores wait for the lock.
         if client.isStale || !list.hasSearched { client.search(list) }
-        ModificationLock.shared.lock(for: client)
+        return ModificationLock.shared.lock(for: client, overtakingAfter: milliseconds)
     }
 
     /// Makes a transaction's edits if the values that it has read are still in effect, and releases the lock.
     private func commit(_ open: OpenTransaction) throws(DefaultsError) {
-        try ModificationLock.shared.unlock(for: client) { () throws(DefaultsError) in
+        // A change of several keys can't be repeated after one of them was overwritten: the others have been changed.
+        let isOvertakable = open.values.count == 1
+        try ModificationLock.shared.unlock(for: client, isOvertakable: isOvertakable) { () throws(DefaultsError) in
             try client.commit(domain, with: open.values, expecting: open.expected)
         }
     }

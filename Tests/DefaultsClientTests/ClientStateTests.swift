@@ -280,4 +280,27 @@ struct ClientStateTests {
         #expect(state.volatileValues("de") == nil)
         #expect(state.volatileValues("fr") == nil)
     }
+
+    @Test("A conditional edit is overtaken by a change to a key of its own that was read before it was made")
+    func overtaken() throws {
+        var state = ClientState(system: .none, volatile: [:])
+        let domain = Domain(try DomainName("a.b"))
+        let commit = Commit(domain: domain, values: ["k": 2, "removed": nil], expected: ["k": 1])
+        state.begin(commit)
+        state.overtakeCommits(of: "other", in: domain)
+        state.overtakeCommits(of: "k", in: Domain(.global))
+        #expect(!state.isOvertaken(commit))
+        let changes: [(String, PropertyListValue?)] = [("k", 2), ("removed", nil)]
+        for (key, value) in changes {
+            state.overtakeCommits(of: key, in: domain)
+            #expect(state.isOvertaken(commit))
+            state.followCommits(of: key, in: domain, having: value)
+            #expect(!state.isOvertaken(commit))
+        }
+        state.overtakeCommits(of: "k", in: domain)
+        state.followCommits(of: "k", in: domain, having: 1)
+        #expect(state.isOvertaken(commit))
+        state.end(commit)
+        #expect(!state.isOvertaken(commit))
+    }
 }

@@ -1,7 +1,7 @@
 package import DefaultsCore
 import Glibc
 import Linux
-import PropertyList
+package import PropertyList
 import Synchronization
 
 /// The domains that a process uses, kept up to date by the agent if one is running, and by an embedded store otherwise.
@@ -324,11 +324,33 @@ package final class Client: Sendable {
             guard transition({ $0.commit(commit, at: .now()) }) else { throw commit.conditionError }
             return
         }
+        state.withLock { $0.begin(commit) }
+        defer { state.withLock { $0.end(commit) } }
         let failures = try with([domain.name]) { () throws(DefaultsError) in
             guard wakeThread(asking: { $0.commits.append(commit) }) else { throw Self.noThread }
             return commit.barrier.wait() ?? []
         }
         if let failure = failures.first { throw failure }
+        guard state.withLock({ $0.isOvertaken(commit) }) else { return }
+        // Wait until the other thread's change has been made. The barrier isn't saving anything.
+        ModificationLock.shared.lock(for: commit.barrier)
+        ModificationLock.shared.unlock()
+        if state.withLock({ $0.isOvertaken(commit) }) { throw commit.conditionError }
+    }
+
+    /// Begins a change of a key in place, which doesn't wait for a conditional edit of another thread.
+    ///
+    /// The other thread repeats its edit after the change, which is based on a value from before the edit.
+    ///
+    /// - Parameter read: A closure that reads the value to change.
+    /// - Returns: That value.
+    package func overtakeCommits(
+        of key: String, in domain: Domain, reading read: () -> PropertyListValue?
+    ) -> PropertyListValue? {
+        state.withLock { $0.overtakeCommits(of: key, in: domain) }
+        let value = read()
+        state.withLock { $0.followCommits(of: key, in: domain, having: value) }
+        return value
     }
 
     // MARK: Forks

@@ -43,6 +43,8 @@ struct ClientState {
     var unsaved = UnsavedEdits()
     /// The domains with conditional edits that couldn't be saved yet.
     var unsavedCommits: Set<Domain> = []
+    /// The conditional edits under way, by barrier.
+    private var commits: [ObjectIdentifier: CommitUnderWay] = [:]
     /// The barriers that may be waiting for edits to be durable.
     private var barriers: [Barrier] = []
     /// The reasons why edits were refused that no barrier waited for, for the next barrier.
@@ -80,7 +82,7 @@ struct ClientState {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
         unsavedCommits = []
-        (barriers, refusals) = ([], [])
+        (barriers, refusals, commits) = ([], [], [:])
         handedOver = nil
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
@@ -306,6 +308,41 @@ struct ClientState {
     private mutating func publishOwn(_ changeSet: ChangeSet, at time: Timestamp, into effects: inout ClientEffects) {
         guard let record = ownLog?.append(.change(changeSet), at: time), let epoch = ownLog?.epoch else { return }
         publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), into: &effects)
+    }
+
+    // MARK: Conditional edits
+
+    private struct CommitUnderWay {
+        let commit: Commit
+        /// The keys that another thread changes based on values from before the edit.
+        var overtaken: Set<String> = []
+    }
+
+    /// Begins a conditional edit, which other threads may overtake.
+    mutating func begin(_ commit: Commit) {
+        commits[ObjectIdentifier(commit.barrier)] = CommitUnderWay(commit: commit)
+    }
+
+    /// Ends a conditional edit.
+    mutating func end(_ commit: Commit) { commits[ObjectIdentifier(commit.barrier)] = nil }
+
+    /// Returns whether another thread overwrites what a conditional edit has set.
+    func isOvertaken(_ commit: Commit) -> Bool {
+        commits[ObjectIdentifier(commit.barrier)]?.overtaken.isEmpty == false
+    }
+
+    /// Records that a thread is about to read a key, and to change its value.
+    mutating func overtakeCommits(of key: String, in domain: Domain) {
+        for (number, one) in commits where one.commit.domain == domain && one.commit.values[key] != nil {
+            commits[number]?.overtaken.insert(key)
+        }
+    }
+
+    /// Records that the thread has read the value that a conditional edit has set.
+    mutating func followCommits(of key: String, in domain: Domain, having value: PropertyListValue?) {
+        for (number, one) in commits where one.commit.domain == domain && one.commit.values[key] == .some(value) {
+            commits[number]?.overtaken.remove(key)
+        }
     }
 
     /// Returns a barrier that waits until the edits so far are durable.

@@ -157,6 +157,34 @@ struct LiveTroubleTests {
         }
     }
 
+    @Test("A change in place doesn't wait for an update while the agent is stopped, and neither is lost")
+    func overtakenUpdate() throws {
+        try AgentProcess.withAgent { agent in
+            try withDefaults(agent.place) { defaults, _ in
+                let key = DefaultsKey("count", default: 0)
+                defaults[key] = 1
+                #expect(defaults.synchronize())
+                agent.signal(SIGSTOP)
+                let (runs, isMade) = (ForkSafeMutex(0), ForkSafeMutex<Bool?>(nil))
+                let hasStarted = DetachedThread.start {
+                    let made: Void? = try? defaults.update(key) { count in
+                        runs.withLock { $0 += 1 }
+                        count += 1
+                    }
+                    isMade.withLock { $0 = made != nil }
+                }
+                #expect(hasStarted && eventually { runs.withLock { $0 } > 0 })
+                defaults[key] += 10
+                #expect(isMade.withLock { $0 } == nil)
+                agent.signal(SIGCONT)
+                #expect(eventually(within: 120) { isMade.withLock { $0 } == true })
+                #expect(defaults.synchronize())
+                let read = try agent.defaults("read", "org.example.app", "count")
+                #expect(read.output == "12\n")
+            }
+        }
+    }
+
     @Test("An observer sees changes to the files even while the agent is stopped")
     func stoppedBehindAnObserver() throws {
         try AgentProcess.withAgent { agent in

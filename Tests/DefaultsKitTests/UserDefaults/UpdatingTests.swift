@@ -509,6 +509,34 @@ struct UpdatingTests {
         #expect(order.withLock { $0 } == ["second", "saved", "first"])
     }
 
+    @Test("A change that isn't saved overtakes one of the same store that is being saved and can be repeated")
+    func overtaking() {
+        let lock = ModificationLock()
+        final class Store: Sendable {}
+        let store = Store()
+        lock.lock(for: store)
+        lock.unlock(for: store, isOvertakable: true) {
+            onOtherThread {
+                #expect(lock.lock(for: store, overtakingAfter: 1))
+                lock.unlock()
+            }
+        }
+        let isSaved = ForkSafeMutex(false)
+        lock.lock(for: store)
+        lock.unlock(for: store) {
+            let hasStarted = DetachedThread.start {
+                #expect(!lock.lock(for: store, overtakingAfter: 1))
+                #expect(isSaved.withLock { $0 })
+                lock.unlock()
+            }
+            #expect(hasStarted && eventually { lock.state.withLock { $0.waiting.contains(where: \.isOvertaking) } })
+            isSaved.withLock { $0 = true }
+        }
+        // The lock is fair.
+        #expect(!lock.lock(for: store, overtakingAfter: 1))
+        lock.unlock()
+    }
+
     @Test("Threads that mix += and transactions on one key lose nothing")
     func mixedTransactions() throws {
         try eightThreads(40) { defaults in
