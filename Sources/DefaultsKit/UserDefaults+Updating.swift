@@ -98,7 +98,7 @@ extension UserDefaults {
     /// domain no longer has the values that were read, the body runs again.
     ///
     /// If the agent ends before it answers, and no other agent knows from its log whether the edit was made, the body
-    /// runs again: a count may be incremented twice. If the edit is refused, the problem is reported to the handler of
+    /// runs again: a count may be incremented twice. If a value is refused, the problem is reported to the handler of
     /// `setProblemHandler(_:)`, and nothing is set. If other programs keep changing the keys for a minute, that is
     /// reported, too, and the values are set without the check.
     ///
@@ -143,7 +143,7 @@ extension UserDefaults {
                     if !isUndecided { return outcome }
                 }
             }
-            edit(open.values)
+            edit(asWhole: open.values)
             return outcome
         }
     }

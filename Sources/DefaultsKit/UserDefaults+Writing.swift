@@ -13,6 +13,17 @@ extension DefaultsProblem {
     init(refusal error: DefaultsError) {
         self.init(error.code == .invalidValue ? .value : .edit, because: error)
     }
+
+    /// Creates the problem of edits that aren't durable, or else of edits that were refused; fails without either.
+    fileprivate init?(_ outcome: SavingOutcome) {
+        if let failure = outcome.failures.first {
+            self.init(.saving, because: failure)
+        } else if let refusal = outcome.refusals.first {
+            self.init(refusal: refusal)
+        } else {
+            return nil
+        }
+    }
 }
 
 extension UserDefaults {
@@ -89,6 +100,13 @@ extension UserDefaults {
         return Set(refusals.keys)
     }
 
+    /// Makes the edits of a transaction, or none if one is refused, which is reported.
+    func edit(asWhole values: Difference) {
+        let refusals = client.edit(domain, with: values, asWhole: true)
+        Self.report(refusals)
+        if refusals.isEmpty { publishEdit(of: values.keys) }
+    }
+
     /// Reports edits that were refused.
     static func report(_ refusals: [String: DefaultsError]) {
         for error in refusals.values { ProblemHandler.report(DefaultsProblem(refusal: error)) }
@@ -103,8 +121,8 @@ extension UserDefaults {
     ///
     /// Calling this is optional: edits are saved within a second, or when the process ends normally.
     ///
-    /// - Returns: False if an edit can't be saved. The reason is reported to the handler of `setProblemHandler(_:)`;
-    ///   the edit stays in effect, and saving is retried.
+    /// - Returns: False if an edit can't be saved, in which case it stays in effect and saving is retried, or if one
+    ///   was refused. The reason is reported to the handler of `setProblemHandler(_:)`.
     @discardableResult
     public func synchronize() -> Bool {
         (try? save()) != nil
@@ -114,23 +132,25 @@ extension UserDefaults {
     ///
     /// This is `synchronize()` with an error instead of a Boolean result.
     ///
-    /// - Throws: The reason why an edit can't be saved; the edit stays in effect, and saving is retried.
+    /// - Throws: A `DefaultsProblem` with the code `saving` if an edit can't be saved; it stays in effect, and saving is
+    ///   retried. Otherwise, a problem with the code `value` or `edit` if one made since the last call was refused, for
+    ///   example by an enforced manifest; it isn't in effect anymore.
     public func save() throws(DefaultsProblem) {
         client.prepare(client.names(of: list))
-        if let failure = client.synchronize().first { throw DefaultsProblem(.saving, because: failure) }
+        if let problem = DefaultsProblem(client.synchronize()) { throw problem }
     }
 
     /// Suspends until earlier edits are durable and earlier changes by others are visible here.
     ///
     /// It doesn't block a thread. If the task is canceled, the wait ends, but the edits are still saved.
     ///
-    /// - Throws: A `DefaultsProblem` with the reason why an edit can't be saved, or with the code `cancellation` if the
-    ///   task was canceled first; edits stay in effect, and saving is retried.
+    /// - Throws: A `DefaultsProblem` as the other form does, or with the code `cancellation` if the task was canceled
+    ///   first.
     public func save() async throws(DefaultsProblem) {
-        guard await client.load(client.names(of: list)), let failures = await client.synchronized() else {
+        guard await client.load(client.names(of: list)), let outcome = await client.synchronized() else {
             throw DefaultsProblem(.cancellation, describedBy: "The wait for \(domain.name) to be saved was canceled.")
         }
-        if let failure = failures.first { throw DefaultsProblem(.saving, because: failure) }
+        if let problem = DefaultsProblem(outcome) { throw problem }
     }
 }
 #endif

@@ -94,7 +94,7 @@ struct ClientStateTests {
         }
         func reasons(_ barrier: Barrier) -> [String] {
             barrier.finish()
-            return barrier.wait()?.map(\.description) ?? []
+            return barrier.wait()?.refusals.map(\.description) ?? []
         }
         _ = state.edit(domain, with: ["k": 1], at: Self.time)
         let (first, second) = (state.beginBarrier(), state.beginBarrier())
@@ -107,7 +107,31 @@ struct ClientStateTests {
         _ = state.edit(domain, with: ["k": 3], at: Self.time)
         _ = state.dequeueRequests()
         refuse(3, "three")
+        let canceled = state.beginBarrier()
+        _ = state.edit(domain, with: ["k": 4], at: Self.time)
+        let later = state.beginBarrier()
+        _ = state.dequeueRequests()
+        state.leave(canceled)
+        refuse(4, "four")
+        #expect(reasons(later) == ["four"])
         #expect(reasons(state.beginBarrier()) == ["three"] && reasons(state.beginBarrier()) == [])
+    }
+
+    @Test("If one value of a transaction is refused, none is set, and the transaction isn't joined with other edits")
+    func wholeEdits() throws {
+        let domain = Domain(try DomainName("a.b"))
+        var state = ClientState(system: .none, volatile: [:])
+        for number in 1...UnsavedEdits.backlog {
+            _ = state.edit(domain, with: ["other": .integer(Int64(number))], at: Self.time)
+        }
+        _ = state.edit(domain, with: ["k": 1, "l": 1], asWhole: true, at: Self.time)
+        _ = state.edit(domain, with: ["k": 2, "l": 2], asWhole: true, at: Self.time)
+        _ = state.edit(domain, with: ["other": 0], at: Self.time)
+        let sent = state.dequeueRequests().edits
+        #expect(sent.suffix(2).map(\.values) == [["k": 2, "l": 2], ["other": 0]])
+        let number = try #require(sent.dropLast().last?.identity?.number)
+        #expect(!state.refuse(number, after: DefaultsError(.invalidValue, "")).isSentAgain)
+        #expect(state.values(of: domain) == ["other": 0])
     }
 
     @Test("A barrier waits for the parts of an edit that was refused and sent again")
@@ -127,7 +151,7 @@ struct ClientStateTests {
         state.markSaved(domain, upTo: parts[1])
         #expect(!state.unsaved.hasSentAgain(upTo: barrier.last))
         barrier.finish()
-        #expect(barrier.wait()?.map(\.description) == ["A number."])
+        #expect(barrier.wait()?.refusals.map(\.description) == ["A number."])
     }
 
     @Test("An edit stays in effect if its stream restarts before its record arrives", arguments: [true, false])

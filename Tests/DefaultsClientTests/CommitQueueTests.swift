@@ -17,14 +17,14 @@ struct CommitQueueTests {
         queue.add(commits)
         let first = try #require(queue.begin(in: nil) { $0.barrier !== commits[0].barrier })
         #expect(first.commit.barrier === commits[1].barrier && first.number == 1)
-        #expect(commits[0].barrier.wait()?.first?.code == .changed)
+        #expect(commits[0].barrier.wait()?.failures.first?.code == .changed)
         #expect(queue.begin(in: nil) { _ in true } == nil)
         #expect(queue.finish().barrier === commits[1].barrier)
         let second = try #require(queue.begin(in: nil) { _ in true })
         #expect(second.commit.barrier === commits[2].barrier && second.number == 2)
         queue.abandon()
         #expect(queue.isEmpty)
-        #expect(commits[2].barrier.wait()?.first?.code == .agentUnavailable)
+        #expect(commits[2].barrier.wait()?.failures.first?.code == .agentUnavailable)
     }
 
     @Test("A conditional edit under way is sent again only to an agent with the same log")
@@ -38,12 +38,12 @@ struct CommitQueueTests {
         #expect(queue.resume(in: log)?.number == 1)
         #expect(queue.resume(in: other) == nil)
         #expect(queue.isEmpty)
-        #expect(commit.barrier.wait()?.first?.code == .agentUnavailable)
+        #expect(commit.barrier.wait()?.failures.first?.code == .agentUnavailable)
         // Without an agent there is no log that could show the outcome.
         let next = try Self.commit()
         queue.add([next])
         #expect(queue.begin(in: nil) { _ in true }?.number == 2)
         #expect(queue.resume(in: nil) == nil)
-        #expect(next.barrier.wait()?.first?.code == .agentUnavailable)
+        #expect(next.barrier.wait()?.failures.first?.code == .agentUnavailable)
     }
 }

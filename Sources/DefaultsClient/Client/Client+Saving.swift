@@ -1,36 +1,40 @@
-package import DefaultsCore
+import DefaultsCore
 import Linux
 
 extension Client {
     /// Waits until all edits are durable and all earlier changes by others have arrived.
     ///
-    /// - Returns: The reasons why some edits aren't durable; none if all are.
-    package func synchronize() -> [DefaultsError] {
+    /// - Returns: The reasons why some edits aren't durable, or were refused.
+    package func synchronize() -> SavingOutcome {
         switch beginSynchronizing() {
-        case .waiting(let barrier): barrier.wait() ?? []
-        case .finished(let failures): failures
+        case .waiting(let barrier): barrier.wait() ?? SavingOutcome()
+        case .finished(let outcome): outcome
         }
     }
 
     /// Does the same as `synchronize`, but suspends the task instead of blocking a thread.
     ///
-    /// - Returns: The reasons why some edits aren't durable; `nil` if the task was canceled first.
-    package func synchronized() async -> [DefaultsError]? {
+    /// - Returns: The reasons why some edits aren't durable, or were refused; `nil` if the task was canceled first.
+    package func synchronized() async -> SavingOutcome? {
         switch beginSynchronizing() {
-        case .waiting(let barrier): await barrier.finished()
-        case .finished(let failures): failures
+        case .waiting(let barrier):
+            let outcome = await barrier.finished()
+            if outcome == nil { state.withLock { $0.leave(barrier) } }
+            return outcome
+        case .finished(let outcome):
+            return outcome
         }
     }
 
     private enum Synchronization {
         case waiting(Barrier)
-        case finished([DefaultsError])
+        case finished(SavingOutcome)
     }
 
     private func beginSynchronizing() -> Synchronization {
         if isInMemory {
             reportUnavailability()
-            return .finished(unavailability.map { [$0] } ?? [])
+            return .finished(SavingOutcome(failures: unavailability.map { [$0] } ?? []))
         }
         let barrier = state.withLock { $0.beginBarrier() }
         let mustWake = line.send(barrier) {

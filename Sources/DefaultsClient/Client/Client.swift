@@ -270,25 +270,30 @@ package final class Client: Sendable {
 
     /// Sets and removes keys of a domain in one change set.
     ///
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - values: The keys to set or remove.
+    ///   - isWhole: Whether nothing is set if one of the values is refused.
     /// - Returns: The reasons why keys can't be set to their values, for the caller to report. These keys keep theirs.
-    package func edit(_ domain: Domain, with values: Difference) -> [String: DefaultsError] {
+    package func edit(
+        _ domain: Domain, with values: Difference, asWhole isWhole: Bool = false
+    ) -> [String: DefaultsError] {
         var refusals = OpenTransaction.refusals(of: values.keys, in: domain, of: self)
         refusals.merge(EditRequest.refusals(of: values, for: domain)) { refusal, _ in refusal }
-        if refusals.count < values.count {
-            make(refusals.isEmpty ? values : values.filter { refusals[$0.key] == nil }, in: domain)
+        if refusals.isEmpty || !isWhole && refusals.count < values.count {
+            make(refusals.isEmpty ? values : values.filter { refusals[$0.key] == nil }, in: domain, asWhole: isWhole)
         }
         return refusals
     }
 
-    private func make(_ values: Difference, in domain: Domain) {
+    private func make(_ values: Difference, in domain: Domain, asWhole isWhole: Bool) {
         // In the usual case, the values are loaded and the lock, which other threads also need, is acquired only once.
-        if !isStale,
-            let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, with: values, at: .now()) : nil })
-        {
+        let edit = { (state: inout ClientState) in state.edit(domain, with: values, asWhole: isWhole, at: .now()) }
+        if !isStale, let effects = state.withLock({ $0.isLoaded(domain.name) ? edit(&$0) : nil }) {
             reportUnavailability()
             return perform(effects)
         }
-        with([domain.name]) { transition { ((), $0.edit(domain, with: values, at: .now())) } }
+        with([domain.name]) { transition { ((), edit(&$0)) } }
     }
 
     /// Replaces all keys of a domain in one change set.
@@ -328,7 +333,7 @@ package final class Client: Sendable {
         defer { state.withLock { $0.end(commit) } }
         let failures = try with([domain.name]) { () throws(DefaultsError) in
             guard wakeThread(asking: { $0.commits.append(commit) }) else { throw Self.noThread }
-            return commit.barrier.wait() ?? []
+            return commit.barrier.wait()?.failures ?? []
         }
         if let failure = failures.first { throw failure }
         guard state.withLock({ $0.isOvertaken(commit) }) else { return }

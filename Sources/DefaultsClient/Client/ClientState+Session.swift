@@ -172,7 +172,7 @@ extension ClientState {
     /// Records that the session has refused an edit.
     ///
     /// If the values are the reason and there are several, each is sent again alone, so that one doesn't discard the
-    /// others. Otherwise, the edit won't be resent.
+    /// others, unless they are a transaction's. Otherwise, the edit won't be resent.
     ///
     /// - Returns: Whether the edit is sent again; and the effects.
     mutating func refuse(_ number: UInt64, after error: DefaultsError) -> (isSentAgain: Bool, effects: ClientEffects) {
@@ -181,7 +181,9 @@ extension ClientState {
             record(refusalOf: number, because: error)
             return (false, effects)
         }
-        if error.code == .invalidValue, edit.values.count > 1 { return (true, sendAgain(number, as: edit.divided)) }
+        if error.code == .invalidValue, edit.values.count > 1, !edit.isWhole {
+            return (true, sendAgain(number, as: edit.divided))
+        }
         _ = unmask(edit, isFollowed: true, into: &effects)
         unsaved.drop(number)
         record(refusalOf: edit.first == 0 ? number : edit.first, because: error)

@@ -250,9 +250,15 @@ struct ClientState {
 
     /// Sets and removes keys of a domain.
     ///
-    /// `origin` is the reason for an edit in memory.
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - values: The keys to set or remove.
+    ///   - isWhole: Whether nothing is set if one of the values is refused.
+    ///   - time: The time of the edit.
+    ///   - origin: The reason for an edit in memory.
     mutating func edit(
-        _ domain: Domain, with values: Difference, at time: Timestamp, origin: Origin? = nil
+        _ domain: Domain, with values: Difference, asWhole isWhole: Bool = false, at time: Timestamp,
+        origin: Origin? = nil
     ) -> ClientEffects {
         let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return ClientEffects() }
@@ -267,7 +273,8 @@ struct ClientState {
                 edit: EditIdentity(session: session, number: 1), origin: origin)
             publishOwn(changeSet, at: time, into: &effects)
         } else {
-            let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
+            let number = unsaved.add(
+                UnsavedEdit(domain: domain, values: changes, isWhole: isWhole, replacing: old, time: time))
             replicas.change(domain) { $0.edit(changes, number: number) }
             effects.needsSession = true
             effects.isSentByCaller = sendingRate.admits(time, unanswered: unsaved.unaccepted)
@@ -362,8 +369,14 @@ struct ClientState {
     mutating func record(refusalOf first: UInt64, because error: DefaultsError) {
         // Only this thread finishes barriers.
         let waiting = barriers.filter { !$0.hasFinished && $0.last >= first }
-        for barrier in waiting { barrier.fail(error) }
+        for barrier in waiting { barrier.refuse(error) }
         if waiting.isEmpty, refusals.count < Self.maximumRefusals { refusals.append(error) }
+    }
+
+    /// Records that no caller waits for a barrier anymore; the next one gets the refusals that it has.
+    mutating func leave(_ barrier: Barrier) {
+        barriers.removeAll { $0 === barrier }
+        refusals += barrier.refusals.prefix(Self.maximumRefusals - refusals.count)
     }
 
     private static let maximumRefusals = 16

@@ -10,6 +10,8 @@ struct UnsavedEdit: Sendable {
     var domain: Domain
     /// The keys that the edit set or removed.
     var values: Difference
+    /// Whether nothing is set if one of the values is refused, as in a transaction.
+    var isWhole = false
     /// The values that the keys had before the edit.
     var replacing: DomainValues
     /// The keys' later values, from edits that were joined into this one or from conditional edits; they may have been
@@ -58,9 +60,10 @@ struct UnsavedEdit: Sendable {
 
     /// Joins a later edit of the same domain into this one, which hasn't been sent yet.
     ///
-    /// - Returns: Whether the edit was joined; an edit that would make this one large isn't.
+    /// - Returns: Whether the edit was joined; one that would make this one large isn't, nor is part of a transaction.
     mutating func absorb(_ later: UnsavedEdit) -> Bool {
-        guard domain == later.domain, !isLate, !later.isLate,
+        let replacesAll = values.keys.allSatisfy { later.values[$0] != nil }
+        guard domain == later.domain, !isLate, !later.isLate, replacesAll || !isWhole && !later.isWhole,
             later.values.keys.allSatisfy({ values[$0] != nil })
                 || values.count < Self.maximumAbsorbed && later.values.values.allSatisfy({ $0?.isShort ?? true })
         else { return false }
@@ -68,6 +71,7 @@ struct UnsavedEdit: Sendable {
             replacing[key] = later.replacing[key]
         }
         time = later.time
+        isWhole = later.isWhole
         if later.first != 0 { first = min(first == 0 ? later.first : first, later.first) }
         return true
     }

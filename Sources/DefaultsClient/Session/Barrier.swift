@@ -1,4 +1,4 @@
-import DefaultsCore
+package import DefaultsCore
 import Glibc
 import Linux
 
@@ -68,6 +68,14 @@ final class Latch: Sendable {
     func opened() async -> Bool { await wakeUp.wait() }
 }
 
+/// The outcome of a wait for edits to be durable.
+package struct SavingOutcome: Sendable {
+    /// The reasons why edits aren't durable yet; they stay in effect, and saving is retried.
+    package internal(set) var failures: [DefaultsError] = []
+    /// The reasons why edits were refused; they aren't in effect anymore.
+    package internal(set) var refusals: [DefaultsError] = []
+}
+
 /// A wait for edits to be safe and for earlier changes by others to arrive.
 final class Barrier: Sendable {
     /// The condition that a barrier waits for.
@@ -85,8 +93,8 @@ final class Barrier: Sendable {
     private let state: ForkSafeMutex<State>
 
     private struct State {
-        /// The reasons why edits aren't safe, complete when the latch opens.
-        var failures: [DefaultsError]
+        /// The outcome, which is complete when the latch opens.
+        var outcome: SavingOutcome
         var hasFinished = false
     }
 
@@ -99,20 +107,23 @@ final class Barrier: Sendable {
     init(_ purpose: Purpose, upTo last: UInt64 = 0, after refusals: [DefaultsError] = []) {
         self.purpose = purpose
         self.last = last
-        state = ForkSafeMutex(State(failures: refusals))
+        state = ForkSafeMutex(State(outcome: SavingOutcome(refusals: refusals)))
     }
 
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
 
+    /// The reasons why edits were refused, as far as they are known.
+    var refusals: [DefaultsError] { state.withLock { $0.outcome.refusals } }
+
     /// Adds the reason why an edit that the barrier waits for was refused.
-    func fail(_ error: DefaultsError) { state.withLock { $0.failures.append(error) } }
+    func refuse(_ error: DefaultsError) { state.withLock { $0.outcome.refusals.append(error) } }
 
     /// Ends the wait.
     ///
     /// - Parameter failures: The reasons why edits aren't safe.
     func finish(_ failures: [DefaultsError] = []) {
         state.withLock { state in
-            state.failures += failures
+            state.outcome.failures += failures
             state.hasFinished = true
         }
         latch.open()
@@ -124,16 +135,16 @@ final class Barrier: Sendable {
     /// Blocks the calling thread until the barrier finishes.
     ///
     /// - Parameter milliseconds: The timeout; `nil` for none.
-    /// - Returns: The reasons why edits aren't safe; `nil` after the timeout.
-    func wait(milliseconds: Int? = nil) -> [DefaultsError]? {
-        latch.wait(milliseconds: milliseconds) ? state.withLock { $0.failures } : nil
+    /// - Returns: The outcome; `nil` after the timeout.
+    func wait(milliseconds: Int? = nil) -> SavingOutcome? {
+        latch.wait(milliseconds: milliseconds) ? state.withLock { $0.outcome } : nil
     }
 
     /// Suspends the calling task until the barrier finishes.
     ///
-    /// - Returns: The reasons why edits aren't safe; `nil` if the task was canceled.
-    func finished() async -> [DefaultsError]? {
-        await latch.opened() ? state.withLock { $0.failures } : nil
+    /// - Returns: The outcome; `nil` if the task was canceled.
+    func finished() async -> SavingOutcome? {
+        await latch.opened() ? state.withLock { $0.outcome } : nil
     }
 }
 

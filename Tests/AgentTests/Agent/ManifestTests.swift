@@ -271,6 +271,7 @@ struct ManifestTests {
                     defaults[size] = 1_000
                     let error = #expect(throws: DefaultsProblem.self) { try defaults.save() }
                     #expect(error?.description.hasPrefix("\"Size\" must be at most 72.") == true)
+                    #expect(error?.code == .value)
                     #expect(defaults[size] == 10)
                     try defaults.save()
                     let theme = round.isMultiple(of: 2) ? "dark" : "light"
@@ -278,6 +279,10 @@ struct ManifestTests {
                         values[size] = 4_000
                         values.set(.string(theme), forKey: "Theme")
                     }
+                    #expect(!defaults.synchronize())
+                    #expect(defaults[size] == 10 && defaults.string(forKey: "Theme") != theme)
+                    // Only a transaction is made as a whole.
+                    defaults.setPersistentDomain(["Size": 4_000, "Theme": theme], forName: "a.b")
                     #expect(!defaults.synchronize())
                     #expect(defaults[size] == 10 && defaults.string(forKey: "Theme") == theme)
                     defaults.withTransaction { values in values[size] += 1_000 }
