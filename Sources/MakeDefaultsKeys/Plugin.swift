@@ -12,14 +12,17 @@ struct MakeDefaultsKeys: BuildToolPlugin {
         let manifests = target.sourceFiles.map(\.url).filter {
             $0.pathExtension == "plist" && $0.pathComponents.dropFirst(folder).dropLast().contains("Manifests")
         }
-        let names = manifests.map { $0.deletingPathExtension().lastPathComponent }
-        return zip(manifests, names).map { manifest, name in
+        return manifests.map { manifest in
+            let place = manifest.deletingPathExtension().pathComponents.dropFirst(folder)
+            // No two files of a module may have the same name, whatever their folders.
+            let name = place.map { $0.replacing("_", with: "__") }.joined(separator: "_.")
             let output = context.pluginWorkDirectoryURL.appending(path: "\(name).swift")
+            let others = manifests.filter { $0 != manifest }
             return .buildCommand(
-                displayName: "Making the keys of \(name)", executable: tool,
+                displayName: "Making the keys of \(place.last ?? "")", executable: tool,
                 arguments: [manifest.path(percentEncoded: false), output.path(percentEncoded: false)]
-                    + names.filter { $0 != name },
-                inputFiles: [manifest], outputFiles: [output])
+                    + others.map { $0.path(percentEncoded: false) },
+                inputFiles: [manifest] + others, outputFiles: [output])
         }
     }
 }

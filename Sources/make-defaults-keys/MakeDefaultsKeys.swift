@@ -9,7 +9,7 @@ import Darwin
 
 /// The tool of the build plugin: it writes the typed keys of a manifest as Swift source.
 ///
-/// `make-defaults-keys MANIFEST OUTPUT [OTHER ...]`, with the names of the target's other manifests. It has no
+/// `make-defaults-keys MANIFEST OUTPUT [OTHER ...]`, with the paths of the target's other manifests. It has no
 /// dependencies, so that an app that uses the plugin builds nothing else.
 @main
 enum MakeDefaultsKeys {
@@ -22,12 +22,23 @@ enum MakeDefaultsKeys {
             // The form in which a build shows messages beside the file.
             for mistake in mistakes { report("\(input): warning: \(mistake)") }
             guard let manifest else { fail("\(input): error: not a manifest") }
-            let name = input.split(separator: "/").last.map { String($0.dropLast(6)) } ?? ""
-            let keys = SwiftKeys(manifest, of: manifest.domain ?? name, beside: CommandLine.arguments.dropFirst(3))
-            store(keys.source(), at: output)
+            let domain = domain(of: manifest, at: input)
+            let others = CommandLine.arguments.dropFirst(3).map { path in
+                // A manifest that can't be read fails its own run.
+                let other = (try? PropertyListValue(parsing: read(path))).flatMap { Manifest.read($0).manifest }
+                let name = self.domain(of: other, at: path)
+                if name == domain { fail("\(input): error: \(path) describes the domain \(domain), too") }
+                return name
+            }
+            store(SwiftKeys(manifest, of: domain, beside: others).source(), at: output)
         } catch {
             fail("\(input): error: \(error)")
         }
+    }
+
+    /// Returns the domain that a manifest is about, which its file is named for unless it says so.
+    private static func domain(of manifest: Manifest?, at path: String) -> String {
+        manifest?.domain ?? path.split(separator: "/").last.map { String($0.dropLast(6)) } ?? ""
     }
 
     private static func read(_ path: String) -> [UInt8] {

@@ -15,4 +15,6 @@ UserDefaults.standard.register(manifestOf: EditorPreferences.domain)
 print(
     defaults[EditorPreferences.fontSize], defaults[EditorPreferences.theme], defaults.integer(forKey: "LineHeight"),
     defaults[EditorPreferences.lineHeight] as Any)
+// The file of this manifest has the same name as the first one's, in another folder.
+print(ViewerPreferences.domain, defaults[ViewerPreferences.zoom] as Any)
 defaults.synchronize()

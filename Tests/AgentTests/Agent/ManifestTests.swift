@@ -317,6 +317,7 @@ struct ManifestTests {
                     org.example.editor 14 light
                     FontSize must be 6 to 72.
                     20 dark 2 Optional(2.0)
+                    org.example.viewer nil
 
                     """)
             #expect(app.errors == "" && app.status == 0)
