@@ -121,7 +121,7 @@ extension UserDefaults {
     /// - Throws: A `DefaultsProblem` for a name whose domain isn't stored in a file.
     func resolveSuite(named text: String) throws(DefaultsProblem) -> (client: Client, name: DomainName) {
         do throws(DefaultsError) {
-            return try (FileSuites.contains(client) ? .shared : client).suite(named: text)
+            return try (client.endsWhenUnused ? .shared : client).suite(named: text)
         } catch {
             throw DefaultsProblem(.name, because: error)
         }

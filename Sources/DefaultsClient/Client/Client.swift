@@ -40,8 +40,8 @@ package final class Client: Sendable {
     /// The keep-alive interval, in milliseconds: while there are observers, an agent that has been silent this long is
     /// asked whether it is still there.
     let keepAliveInterval: Int64
-    /// Whether the thread ends while the client has no users.
-    private let endsWhenUnused: Bool
+    /// Whether the thread ends while the client has no users, as for files that are named by path.
+    package let endsWhenUnused: Bool
 
     /// Creates a client for the preferences at a location.
     package init(
@@ -143,9 +143,12 @@ package final class Client: Sendable {
 
     /// Adds requests and wakes the thread, after starting it if necessary.
     ///
+    /// - Parameters:
+    ///   - isReported: Whether a failure is reported to the program's handler; false if the caller throws `noThread`.
+    ///   - asking: A closure that adds the requests.
     /// - Returns: False if there is no thread and none can be started. In that case, the caller must not wait.
     @discardableResult
-    func wakeThread(asking: (inout ClientRequests.Batch) -> Void = { _ in }) -> Bool {
+    func wakeThread(isReported: Bool = true, asking: (inout ClientRequests.Batch) -> Void = { _ in }) -> Bool {
         reportUnavailability()
         guard !isInMemory, case .success(let location) = location else { return false }
         ForkedChild.rehearse()
@@ -159,8 +162,8 @@ package final class Client: Sendable {
         }
         if !exists {
             // No thread retains the client and its edits.
-            if endsWhenUnused { FileSuites.retain(self) }
-            report(Self.noThread, of: .agent)
+            FileSuites.retain(self)
+            if isReported { report(Self.noThread, of: .agent) }
         }
         return exists
     }
@@ -173,7 +176,7 @@ package final class Client: Sendable {
     /// - Returns: False if the client is in use again.
     func endThreadIfUnused() -> Bool {
         hasThread.withLock { hasThread in
-            guard isUnused, state.withLock({ $0.forgetUnused() }) else { return false }
+            guard requests.isEmpty, state.withLock({ $0.forgetUnused() }) else { return false }
             threadClock.withLock { $0 = nil }
             hasThread = false
             return true
@@ -332,7 +335,7 @@ package final class Client: Sendable {
         state.withLock { $0.begin(commit) }
         defer { state.withLock { $0.end(commit) } }
         let failures = try with([domain.name]) { () throws(DefaultsError) in
-            guard wakeThread(asking: { $0.commits.append(commit) }) else { throw Self.noThread }
+            guard wakeThread(isReported: false, asking: { $0.commits.append(commit) }) else { throw Self.noThread }
             return commit.barrier.wait()?.failures ?? []
         }
         if let failure = failures.first { throw failure }

@@ -132,6 +132,9 @@ extension ClientState {
         return unused
     }
 
+    /// Whether nothing uses the client, and it has no edits to save.
+    var isUnused: Bool { users.isEmpty && unsaved.isEmpty && unsavedCommits.isEmpty }
+
     /// Forgets all domains if the client is unused, since their changes won't be followed.
     ///
     /// - Returns: Whether it is unused.

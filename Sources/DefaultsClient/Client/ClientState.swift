@@ -28,8 +28,6 @@ struct ClientState {
     private var languages: [String: DomainValues] = [:]
     /// The languages to use if the user hasn't set any; `nil` if languages domains aren't searched.
     private var defaultLanguages: [String]?
-    /// Whether nothing uses the client, and it has no edits to save.
-    var isUnused: Bool { users.isEmpty && unsaved.isEmpty && unsavedCommits.isEmpty }
     /// The search lists.
     var lists: [ObjectIdentifier: ListEntry] = [:]
     /// The search lists that search each name, except the global name.

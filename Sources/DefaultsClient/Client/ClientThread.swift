@@ -83,7 +83,7 @@ final class ClientThread {
         }
         client.line.open(nil)
         link.embedded?.end()
-        fork_keep_in_child(descriptor)
+        closeInChild(-1)
         barriers.finishAll()
         commits.abandon()
         client.transition { ((), $0.abandonLoads()) }
@@ -96,6 +96,7 @@ final class ClientThread {
         guard client.isUnused, commits.isEmpty, barriers.isEmpty else { return false }
         client.line.open(nil)
         link.embedded?.end()
+        closeInChild(-1)
         link = .none
         return client.endThreadIfUnused()
     }

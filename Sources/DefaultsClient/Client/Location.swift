@@ -46,8 +46,6 @@ package enum FileSuites {
     /// The clients, by directory path; nothing is called under the lock.
     private static let all = ForkSafeMutex(Entries())
 
-    private static var clients: [Client] { all.withLock { $0.byPath.values.compactMap(\.client) } }
-
     /// Returns the client of a directory's files, which is created on first use.
     package static func client(of directory: PreferencesDirectory) -> Client {
         if let known = all.withLock({ $0.byPath[directory.path]?.client }) { return known }
@@ -62,20 +60,19 @@ package enum FileSuites {
         }
     }
 
-    /// Retains the client of a directory's files until the process ends.
+    /// Retains a client until the process ends if it is one of a directory's files.
     static func retain(_ client: Client) {
-        guard case .success(let location) = client.location else { return }
+        guard client.endsWhenUnused, case .success(let location) = client.location else { return }
         all.withLock { all in
             let path = location.directory.path
             if all.byPath[path]?.client === client { all.byPath[path]?.retained = client }
         }
     }
 
-    /// Returns whether a client serves files that are named by path.
-    package static func contains(_ client: Client) -> Bool { clients.contains { $0 === client } }
-
     /// Waits until all edits are certain to outlive the process.
-    static func handOver() { for client in clients { client.handOver() } }
+    static func handOver() {
+        for client in all.withLock({ $0.byPath.values.compactMap(\.client) }) { client.handOver() }
+    }
 }
 
 extension Location {

@@ -20,23 +20,18 @@ final class MemoryHistory: HistorySource {
 
     func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
         for (key, value) in edit.values { try EditRequest.check(key, with: value, for: edit.domain) }
-        let commit = Commit(
-            domain: edit.domain, values: edit.values, expected: edit.expecting ?? [:], origin: edit.origin)
         let made = client.transition { state in
+            var values = edit.values
+            if edit.replacesAll {
+                for key in state.values(of: edit.domain).keys where values[key] == nil { values[key] = .some(nil) }
+            }
+            let commit = Commit(
+                domain: edit.domain, values: values, expected: edit.expecting ?? [:], origin: edit.origin)
             let (isMade, effects) = state.commit(commit, at: .now())
             return (isMade ? state.ownLog?.cursor : nil, effects)
         }
-        guard let made else { throw commit.conditionError }
+        guard let made else { throw .condition(of: edit.domain) }
         return made
-    }
-
-    func edit(
-        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
-    ) throws(DefaultsError) {
-        _ = try make(
-            EditRequest(
-                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
-                origin: origin))
     }
 
     func snapshot(of domain: Domain, keys: [String]?) -> DomainSnapshot {

@@ -17,15 +17,6 @@ extension AgentConnection {
         return domains
     }
 
-    package func edit(
-        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
-    ) throws(DefaultsError) {
-        _ = try make(
-            EditRequest(
-                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
-                origin: origin))
-    }
-
     /// Makes an edit; returns the position of its record.
     ///
     /// - Throws: The errors of `edit`.

@@ -9,3 +9,14 @@ package protocol HistorySource: Backend {
     /// Makes an edit; returns the position of its record.
     func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor
 }
+
+extension HistorySource {
+    package func edit(
+        _ domain: Domain, with values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
+    ) throws(DefaultsError) {
+        _ = try make(
+            EditRequest(
+                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
+                origin: origin))
+    }
+}

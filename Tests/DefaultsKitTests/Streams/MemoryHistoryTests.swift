@@ -1,6 +1,9 @@
-import DefaultsKit
+import DefaultsCore
 import PropertyList
 import Testing
+
+@testable import DefaultsClient
+@testable import DefaultsKit
 
 @Suite("The history in memory", .timeLimit(.minutes(1)))
 struct MemoryHistoryTests {
@@ -38,6 +41,15 @@ struct MemoryHistoryTests {
         #expect(undo.origin?.purpose?.name == "undo")
         try await defaults.undo(undo)
         #expect(defaults.string(forKey: "color") == "blue")
+    }
+
+    @Test("An edit that replaces a whole domain removes its other keys, as one change set")
+    func replacement() async throws {
+        let history = try #require(MemoryHistory(defaults.client))
+        defaults.set("blue", forKey: "color")
+        try history.edit(defaults.domain, with: ["size": 2], replacesAll: true)
+        #expect(defaults.values() == ["size": 2])
+        #expect(try await changes().first?.changes.map(\.key).sorted() == ["color", "size"])
     }
 
     @Test("A change that a stream delivered is undone, of any domain")

@@ -433,6 +433,37 @@ struct UpdatingTests {
         #expect(errors.contains("\"own\"") && !errors.contains("\"first\""))
     }
 
+    @Test("If the system refuses a thread, an update throws, an edit is reported, and both succeed later")
+    func refusedThread() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            try ScratchPlace.withClient { place, client in
+                if getuid() == 0 {
+                    // The limit doesn't apply to root.
+                    for path in [place.root, place.preferences, place.preferences + "/ByHost"] {
+                        #expect(chown(path, 65_534, 65_534) == 0)
+                    }
+                    #expect(setgid(65_534) == 0 && setuid(65_534) == 0)
+                }
+                let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: client))
+                let resource = __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
+                var limits = rlimit()
+                #expect(getrlimit(resource, &limits) == 0)
+                let most = limits.rlim_cur
+                limits.rlim_cur = 0
+                #expect(setrlimit(resource, &limits) == 0)
+                defaults[.total] = 5
+                #expect(throws: DefaultsProblem.self) { try defaults.update(.count) { $0 += 1 } }
+                limits.rlim_cur = most
+                #expect(setrlimit(resource, &limits) == 0)
+                try defaults.update(.count) { $0 += 1 }
+                try defaults.save()
+                #expect(try place.read(place.preferences + "/org.example.app.plist") == ["count": 1, "total": 5])
+            }
+        }
+        let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(errors.contains("No thread could be started"))
+    }
+
     @Test("A key that a transaction has removed reads as the value in another domain")
     func removedInTheBody() throws {
         let defaults = UserDefaults(inMemory: ["count": 1])
