@@ -74,9 +74,10 @@ extension UserDefaults {
     /// Sets the handler for problems that calls can't throw, which otherwise go to standard error.
     ///
     /// The process has one handler; a new handler replaces it, and `nil` restores standard error. The handler is called
-    /// with no lock held, and may read and write defaults. Problems of its own go to standard error. A refused call
-    /// reports its problem on the calling thread, before it returns. Background problems, such as a file that can't be
-    /// saved, are reported soon after they occur, one at a time and in order, on a thread of the library.
+    /// with no lock held, and may read and write defaults. A problem that the handler itself causes goes to standard
+    /// error. A refused call reports its problem on the calling thread, before it returns. Background problems, such as
+    /// a file that can't be saved, are reported soon after they occur, one at a time and in order, on a thread of the
+    /// library.
     ///
     /// ```swift
     /// UserDefaults.setProblemHandler { problem in logger.warning("\(problem)") }

@@ -55,7 +55,7 @@ public final class UserDefaults: Sendable {
     /// takes as well. Changes by other programs become visible as they do without an agent: on `synchronize()`, on the
     /// first read more than a second after the last one, and every second while the values are observed. Besides the
     /// file, searches include only the arguments and the values registered through an instance in the same directory.
-    /// Each such directory costs a thread while an instance for it exists, or edits of its files aren't saved.
+    /// Each such directory costs a thread while an instance or a stream uses it, or edits of its files aren't saved.
     ///
     /// The result is Optional only because Foundation's is; it is never `nil`. `argumentDomain` and
     /// `registrationDomain` aren't stored in files: such a name is reported to the handler of `setProblemHandler(_:)`,

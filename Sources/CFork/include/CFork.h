@@ -27,7 +27,7 @@ void fork_enter(enum fork_gate gate);
 /// Leaves a gate; call it once for each entry.
 void fork_leave(enum fork_gate gate);
 
-/// Returns whether the thread is inside the gate of locks, so that it may hold some.
+/// Returns whether the thread is inside fork_gate_lock, where it may hold locks.
 bool fork_is_locked(void);
 
 /// Returns whether this process is a child that hasn't started over yet.

@@ -3,9 +3,10 @@ import PropertyList
 
 /// The domains that a process uses, its own edits on top of them, and the search lists over them.
 ///
-/// A pure state machine, except that it updates the search lists: no I/O, no clock, no waiting. Transitions return
-/// their side effects, which `Client` performs. This file has the operations for callers. `ClientState+Session` has a
-/// session's requests and events, `ClientState+Names` the names in use, and `ClientState+Followers` the followers.
+/// A state machine without I/O, a clock or waiting. Its transitions return their side effects, which `Client` performs;
+/// the only exception are the search lists, which they update at once. This file has the reads and edits of callers,
+/// `ClientState+Session` a session's requests and events, `ClientState+Names` the names in use, and
+/// `ClientState+Followers` the followers.
 struct ClientState {
     /// The random number that identifies the process in its edits.
     private(set) var session: UInt64

@@ -314,7 +314,7 @@ final class ClientThread {
         case .synchronized(let number, let failures):
             let last = barriers.last(of: number)
             if failures.isEmpty, client.state.withLock({ $0.unsaved.hasSentAgain(upTo: last) }) {
-                // Only now is it known which parts of a refused edit are made.
+                // A refused edit was sent again in parts, which this answer may not include.
                 barriers.askAgain(number)
                 client.requests.wake()
             } else {

@@ -87,7 +87,7 @@ package enum ProblemHandler {
 
     /// Reports a problem on the caller's thread.
     ///
-    /// A problem of the handler's own goes to standard error; otherwise, a handler that causes one would never return.
+    /// A problem that the handler itself causes goes to standard error. Otherwise, the handler would be called forever.
     package static func report(_ problem: Problem) {
         guard let handler = handler.withLock({ $0 }), !fork_is_reporting() else { return write(problem) }
         fork_set_reporting(true)

@@ -5,7 +5,7 @@ import PropertyList
 struct UnsavedEdit: Sendable {
     /// The edit's position in the order of the process's edits, starting at 1; assigned by `UnsavedEdits`.
     var number: UInt64 = 0
-    /// The edit's first number, under which it was sent before the session refused that; 0 if that is `number`.
+    /// The number under which the edit was first sent, if it was refused and sent again; otherwise 0.
     var first: UInt64 = 0
     var domain: Domain
     /// The keys that the edit set or removed.

@@ -22,7 +22,7 @@ package struct UndoPlan {
     /// Creates a plan without any change sets.
     ///
     /// - Parameters:
-    ///   - source: The agent, or what else has the history and makes the edits.
+    ///   - source: The source of the history, which also makes the edits.
     ///   - filter: The domains and keys to work on.
     ///   - subject: The change sets to find.
     /// - Throws: The errors of the reader of the history.

@@ -72,7 +72,7 @@ package struct FileContents: Sendable {
 
     /// The evidence of how a foreign writer came to write the contents.
     package var evidence: WriterEvidence
-    /// The time of the file's last change, as far as others made it.
+    /// The time of the file's last change by another program, as far as that is known.
     private var changed: Timestamp
 
     /// Creates contents from the file's values.
@@ -102,7 +102,7 @@ package struct FileContents: Sendable {
         saveMark?.times = nil
     }
 
-    /// Sets the time of a file that a save displaced, which changed all its times but that of its contents.
+    /// Sets the time of a file that a save displaced. The exchange changed its times, except that of its contents.
     ///
     /// - Parameter time: A time when the file wasn't in place yet, or still was the version that the save expected.
     mutating func setTime(displacedAfter time: Timestamp) { changed = min(max(evidence.written, time), changed) }
@@ -141,9 +141,10 @@ package struct FileVersion: Hashable, Sendable {
         contents.evidence.isInPlace = identity.isSameFile(as: contents.version.identity)
         guard seal != nil || isCopied else { return }
         let isUnread = isUnread
-        // Foundation's UserDefaults reads what it has written into the file, within a tick of the file's times.
-        let mayBeLater = contents.evidence.isInPlace && !isCopied
-        contents.evidence.isUnread = isUnread == false && mayBeLater ? nil : isUnread
+        // Foundation's UserDefaults writes into the file and then reads it back, all within one tick of the file's
+        // times. So that read may have followed the write.
+        let mayFollowWrite = contents.evidence.isInPlace && !isCopied
+        contents.evidence.isUnread = isUnread == false && mayFollowWrite ? nil : isUnread
     }
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {

@@ -10,7 +10,8 @@ extension UserDefaults {
     /// ```
     ///
     /// Other processes aren't excluded, since Foundation has no such call: what another process sets during this call
-    /// may be overwritten. Nor are calls of Foundation's own `set(_:forKey:)` on other threads.
+    /// may be overwritten. Nor are, on other threads, calls of Foundation's own `set(_:forKey:)` and, on Apple's systems,
+    /// assignments to single keys, such as `defaults[.quality] = 1`.
     ///
     /// Other threads' updates, transactions and in-place changes, such as `+=`, wait until this update ends. In the
     /// body, don't wait for another thread, and don't change the key in any other way, which the result would

@@ -3,11 +3,13 @@ import DefaultsClient
 import DefaultsCore
 public import PropertyList
 
-/// The earlier change sets of some domains, newest first, as far back as the agent has kept them.
+/// The earlier change sets of some domains, newest first.
 ///
-/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. The agent keeps every
-/// recent change, and fewer of the older ones to each key; its settings say how many. Changes made after the iteration
-/// began aren't part of it. It ends at the beginning of the history, or when its task is canceled.
+/// The agent keeps every recent change, and fewer of the older ones to each key; its settings say how many. An instance
+/// in memory has a history of its own, without an agent: the last 65,536 change sets, or fewer that take 16 MB.
+///
+/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. Changes made after the
+/// iteration began aren't part of it. It ends at the beginning of the history, or when its task is canceled.
 public struct DefaultsHistory: AsyncSequence, Sendable {
     /// A change set.
     public typealias Element = DefaultsChange

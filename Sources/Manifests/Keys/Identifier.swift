@@ -29,7 +29,7 @@ enum Identifier {
     /// Returns the last part of a domain's name.
     static func lastPart(of domain: String) -> String { domain.split(separator: ".").last.map(String.init) ?? domain }
 
-    /// Returns the last parts of a domain's name: as many as make it another type than those of other domains.
+    /// Returns the shortest end of a domain's name whose type name differs from those of the other domains.
     static func distinctPart(of domain: String, beside others: some Sequence<String>) -> String {
         let parts = domain.split(separator: ".")
         func name(_ parts: [Substring], _ count: Int) -> String { type(parts.suffix(count).joined(separator: ".")) }

@@ -217,7 +217,7 @@ struct CrashEvidenceTests {
     }
 
     @Test(
-        "A program that writes a displaced version, of which a rewritten log has the mark, had its edits",
+        "A program that writes into a displaced version overrules no later edit, even after the log was rewritten",
         arguments: [false, true])
     func displacedAfterRewriting(isEditedAgain: Bool) throws {
         try withStoreFixture { fixture in

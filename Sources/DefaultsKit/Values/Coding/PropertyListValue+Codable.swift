@@ -15,7 +15,7 @@ extension PropertyListValue {
     ///
     /// - Parameters:
     ///   - value: Any `Encodable` value.
-    ///   - userInfo: The information for types that encode themselves, as their encoder's `userInfo`.
+    ///   - userInfo: The `userInfo` of the encoder that the values' own `encode(to:)` receives.
     /// - Throws: An `EncodingError` if a value encodes itself twice or nests more than 499 containers (a file may nest
     ///   500, including the domain itself), or the error of a value that can't be encoded.
     public init(encoding value: some Encodable, userInfo: [CodingUserInfoKey: Any] = [:]) throws {
@@ -27,12 +27,12 @@ extension PropertyListValue {
     /// Decodes a value from a native tree.
     ///
     /// Whole numbers and reals are converted to each other if only a real's precision is lost. Anything else must have
-    /// the requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested, except
-    /// that "$null" is a text for a property of the type `String?`.
+    /// the requested type. Where an `Optional` is requested, a missing key and the string "$null" decode as `nil`. For a
+    /// property of the type `String?`, "$null" is an ordinary text.
     ///
     /// - Parameters:
     ///   - type: Any `Decodable` type.
-    ///   - userInfo: The information for types that decode themselves, as their decoder's `userInfo`.
+    ///   - userInfo: The `userInfo` of the decoder that the values' own `init(from:)` receives.
     /// - Returns: The value.
     /// - Throws: A `DecodingError` whose coding path leads to the invalid value, or the type's own error.
     public func decode<Value: Decodable>(

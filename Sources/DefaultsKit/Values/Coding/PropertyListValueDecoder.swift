@@ -92,7 +92,7 @@ struct KeyedValueDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try decoder(for: key).decode(type)
     }
 
-    // A text may be "$null", and no encoder writes that for a missing text.
+    // "$null" is an ordinary text here: a missing one has no key.
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
         contains(key) ? try decode(type, forKey: key) : nil
     }
