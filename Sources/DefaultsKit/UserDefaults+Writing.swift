@@ -132,9 +132,9 @@ extension UserDefaults {
     ///
     /// This is `synchronize()` with an error instead of a Boolean result.
     ///
-    /// - Throws: A `DefaultsProblem` with the code `saving` if an edit can't be saved; it stays in effect, and saving is
-    ///   retried. Otherwise, a problem with the code `value` or `edit` if one made since the last call was refused, for
-    ///   example by an enforced manifest; it isn't in effect anymore.
+    /// - Throws: A `DefaultsProblem` with the code `saving` if an edit can't be saved; it stays in effect, and saving
+    ///   is retried. Otherwise, a problem with the code `value` or `edit` if an edit was refused since the last call,
+    ///   for example by an enforced manifest; it isn't in effect anymore.
     public func save() throws(DefaultsProblem) {
         client.prepare(client.names(of: list))
         if let problem = DefaultsProblem(client.synchronize()) { throw problem }

@@ -350,7 +350,10 @@ package final class Client: Sendable {
     ///
     /// The other thread repeats its edit after the change, which is based on a value from before the edit.
     ///
-    /// - Parameter read: A closure that reads the value to change.
+    /// - Parameters:
+    ///   - key: The key to change.
+    ///   - domain: The domain that has it.
+    ///   - read: A closure that reads the value to change.
     /// - Returns: That value.
     package func overtakeCommits(
         of key: String, in domain: Domain, reading read: () -> PropertyListValue?

@@ -255,6 +255,7 @@ struct ClientState {
     ///   - isWhole: Whether nothing is set if one of the values is refused.
     ///   - time: The time of the edit.
     ///   - origin: The reason for an edit in memory.
+    /// - Returns: The effects.
     mutating func edit(
         _ domain: Domain, with values: Difference, asWhole isWhole: Bool = false, at time: Timestamp,
         origin: Origin? = nil

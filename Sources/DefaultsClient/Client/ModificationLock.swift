@@ -29,9 +29,11 @@ package final class ModificationLock: Sendable {
         ///
         /// Otherwise, a thread that locks in a loop would always beat the waiting threads.
         mutating func passOn() -> Latch? {
-            guard let index = waiting.firstIndex(where: {
-                isFree(for: $0.thread, $0.client, isOvertaking: $0.isOvertaking)
-            }) else { return nil }
+            guard
+                let index = waiting.firstIndex(where: {
+                    isFree(for: $0.thread, $0.client, isOvertaking: $0.isOvertaking)
+                })
+            else { return nil }
             let next = waiting.remove(at: index)
             owner = next.thread
             depth += 1
@@ -97,6 +99,7 @@ package final class ModificationLock: Sendable {
     ///   - client: The client.
     ///   - isOvertakable: Whether the change can be made again after one that began while it was being saved.
     ///   - save: A closure that saves the change.
+    /// - Throws: The closure's error.
     package func unlock<Failure>(
         for client: AnyObject, isOvertakable: Bool = false, after save: () throws(Failure) -> Void
     ) throws(Failure) {

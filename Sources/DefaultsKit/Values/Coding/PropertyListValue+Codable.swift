@@ -27,8 +27,8 @@ extension PropertyListValue {
     /// Decodes a value from a native tree.
     ///
     /// Whole numbers and reals are converted to each other if only a real's precision is lost. Anything else must have
-    /// the requested type. Where an `Optional` is requested, a missing key and the string "$null" decode as `nil`. For a
-    /// property of the type `String?`, "$null" is an ordinary text.
+    /// the requested type. Where an `Optional` is requested, a missing key and the string "$null" decode as `nil`. For
+    /// a property of the type `String?`, "$null" is an ordinary text.
     ///
     /// - Parameters:
     ///   - type: Any `Decodable` type.
