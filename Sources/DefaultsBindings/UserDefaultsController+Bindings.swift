@@ -27,11 +27,12 @@ extension UserDefaultsController {
         _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, to key: DefaultsKey<Value>,
         commit: Binding.Commit = .continuously, isolation: isolated (any Actor) = #isolation
     ) -> Binding {
-        bind(
+        let owns = defaults.owns(key)
+        return bind(
             object, property, to: key.name,
             conversion: ObjectProperty<Object, Value>.Conversion(
-                present: { [defaults] in key.read($0, in: defaults) },
-                store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: key.name) }),
+                present: { [defaults] in key.read(owns ? $0 : nil, in: defaults) },
+                store: owns ? { value throws(DefaultsError) in try PropertyListValue(storing: value, for: key) } : nil),
             commit: commit, isolation: isolation)
     }
 
@@ -80,15 +81,21 @@ extension UserDefaultsController {
         transformer: DefaultsTransformer<Stored, Presented>, commit: Binding.Commit = .continuously,
         isolation: isolated (any Actor) = #isolation
     ) -> Binding {
-        bind(
+        let owns = defaults.owns(key)
+        return bind(
             object, property, to: key.name,
             conversion: ObjectProperty<Object, Presented>.Conversion(
                 present: transformer.presenting(BoundKey(key.name, of: defaults)) { [defaults] value in
+                    if !owns { return key.defaultValue }
                     if transformer.presentBound == nil { return key.read(value, in: defaults) }
                     // Such a transformer itself reports values of another type.
                     return value.flatMap { Stored(propertyListValue: $0) } ?? key.defaultValue
                 },
-                store: transformer.storing(forKey: key.name)),
+                store: !owns
+                    ? nil
+                    : transformer.storing(forKey: key.name) { value throws(DefaultsError) in
+                        try PropertyListValue(storing: value, for: key)
+                    }),
             commit: commit, isolation: isolation)
     }
 
@@ -118,7 +125,9 @@ extension UserDefaultsController {
                 present: transformer.presenting(BoundKey(name, of: defaults)) {
                     $0.flatMap { Stored(propertyListValue: $0) } ?? nothing
                 },
-                store: transformer.storing(forKey: name)),
+                store: transformer.storing(forKey: name) { value throws(DefaultsError) in
+                    try PropertyListValue(storing: value, forKey: name)
+                }),
             commit: commit, isolation: isolation)
     }
 
@@ -153,7 +162,7 @@ extension DefaultsTransformer {
 
     /// Returns the conversion from the property's value to the key's; `nil` for a one-way transformer.
     fileprivate func storing(
-        forKey key: String
+        forKey key: String, _ convert: @escaping (Stored) throws(DefaultsError) -> PropertyListValue?
     ) -> ((Presented) throws(DefaultsError) -> PropertyListValue?)? {
         guard let store else { return nil }
         return { presented throws(DefaultsError) in
@@ -163,7 +172,7 @@ extension DefaultsTransformer {
             } catch {
                 throw DefaultsError(.invalidValue, "\"\(key)\" can't be stored: \(error)")
             }
-            return try PropertyListValue(storing: stored, forKey: key)
+            return try convert(stored)
         }
     }
 }

@@ -12,8 +12,9 @@ extension UserDefaultsController {
     /// for await quality in controller.updates(of: .quality) { slider.position = quality }
     /// ```
     public func updates<Value>(of key: DefaultsKey<Value>) -> DefaultsUpdates<Value> {
-        DefaultsUpdates(defaults, keys: [key.name], and: self) { [self] _ in
-            let value = propertyListValue(forKey: key.name)
+        let owns = defaults.owns(key)
+        return DefaultsUpdates(defaults, keys: [key.name], and: self) { [self] _ in
+            let value = owns ? propertyListValue(forKey: key.name) : nil
             return ([value], key.read(value, in: defaults))
         }
     }

@@ -28,10 +28,14 @@ extension UserDefaultsController {
         /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
         /// keeps its value.
         public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-            get { key.read(self[key.name], in: controller.defaults) }
+            get {
+                guard controller.defaults.owns(key) else { return key.defaultValue }
+                return key.read(self[key.name], in: controller.defaults)
+            }
             nonmutating set {
+                guard controller.defaults.owns(key) else { return }
                 do throws(DefaultsError) {
-                    self[key.name] = try PropertyListValue(storing: newValue, forKey: key.name)
+                    self[key.name] = try PropertyListValue(storing: newValue, for: key)
                 } catch {
                     ProblemHandler.report(DefaultsProblem(.value, because: error))
                 }

@@ -13,7 +13,7 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         let kind: Problem.Kind
 
-        /// A value that no property list can hold; nothing was set.
+        /// A value that no property list can hold, or that its key or an enforced manifest doesn't allow; it isn't set.
         public static let value = Code(kind: .value)
         /// A stored value that doesn't have its key's type; the key's default is used, and the stored value stays.
         public static let type = Code(kind: .type)
@@ -25,7 +25,7 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         public static let saving = Code(kind: .saving)
         /// An agent that isn't available; the process continues without it.
         public static let agent = Code(kind: .agent)
-        /// A name that can't be a domain's.
+        /// A name that can't be a domain's, or a key that is used together with keys of another domain.
         public static let name = Code(kind: .name)
         /// A preferences directory that can't be read.
         public static let directory = Code(kind: .directory)

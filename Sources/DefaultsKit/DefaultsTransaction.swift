@@ -21,9 +21,13 @@ public struct DefaultsTransaction: ~Copyable {
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        get { key.read(propertyListValue(forKey: key.name), in: defaults) }
+        get {
+            guard defaults.owns(key) else { return key.defaultValue }
+            return key.read(propertyListValue(forKey: key.name), in: defaults)
+        }
         set {
-            store(newValue, forKey: key.name)
+            guard defaults.owns(key) else { return }
+            set(key.name, Result { () throws(DefaultsError) in try PropertyListValue(storing: newValue, for: key) })
         }
     }
 
@@ -42,11 +46,13 @@ public struct DefaultsTransaction: ~Copyable {
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
-    public mutating func set(_ value: PropertyListValue?, forKey key: String) { store(value, forKey: key) }
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) {
+        set(key, Result { () throws(DefaultsError) in try PropertyListValue(storing: value, forKey: key) })
+    }
 
-    private mutating func store(_ value: some PropertyListConvertible, forKey key: String) {
+    private mutating func set(_ key: String, _ value: Result<PropertyListValue?, DefaultsError>) {
         do throws(DefaultsError) {
-            try open.set(try PropertyListValue(storing: value, forKey: key), forKey: key)
+            try open.set(try value.get(), forKey: key)
         } catch {
             ProblemHandler.report(DefaultsProblem(refusal: error))
         }
@@ -66,7 +72,7 @@ public struct DefaultsTransaction: ~Copyable {
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
             let outcome = try open.update(key.name) { try body(&value) }
-            try open.set(try PropertyListValue(storing: value, forKey: key.name), forKey: key.name)
+            try open.set(try PropertyListValue(storing: value, for: key), forKey: key.name)
             return (outcome, stored)
         } catch let error as DefaultsError {
             throw DefaultsProblem(refusal: error)

@@ -35,19 +35,23 @@ extension UserDefaults {
 
     /// Removes keys of different types from the application's or the suite's domain, as one change set.
     ///
-    /// Each key then reads as its default, unless another domain of the search list has it.
+    /// Each key then reads as its default, unless another domain of the search list has it. Keys that have a domain of
+    /// their own are removed there, as one change set for each domain.
     public func reset(_ keys: some Sequence<AnyDefaultsKey>) {
-        var values: [String: PropertyListValue?] = [:]
-        for key in keys { values[key.name] = .some(nil) }
-        if !values.isEmpty { edit(values) }
+        for (domain, keys) in Dictionary(grouping: keys, by: \.domain) {
+            var values: [String: PropertyListValue?] = [:]
+            for key in keys { values[key.name] = .some(nil) }
+            owner(of: domain).edit(values)
+        }
     }
 
     /// Removes keys from the application's or the suite's domain, as one change set.
     ///
-    /// Each key then reads as its default, unless another domain of the search list has it.
+    /// Each key then reads as its default, unless another domain of the search list has it. Keys that have a domain of
+    /// their own are removed there, as one change set for each domain.
     public func reset<each Value>(_ key: repeat DefaultsKey<each Value>) {
-        var values: [String: PropertyListValue?] = [:]
-        for key in repeat each key { values[key.name] = .some(nil) }
-        edit(values)
+        var keys: [AnyDefaultsKey] = []
+        for key in repeat each key { keys.append(AnyDefaultsKey(key)) }
+        reset(keys)
     }
 }

@@ -1,7 +1,7 @@
 #if !OVER_FOUNDATION
 import DefaultsClient
-import DefaultsCore
-import PropertyList
+package import DefaultsCore
+package import PropertyList
 
 extension UserDefaults {
     /// A typed key's value; setting it sets the key in the application's or the suite's domain.
@@ -28,11 +28,18 @@ extension UserDefaults {
     /// waits for other threads' in-place changes and the bodies of their updates, but only 50 ms for an update to be
     /// saved; that update is then repeated after the change. It waits for a transaction of several keys to be saved.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get { owner(of: key.domain)[own: key] }
+        set { owner(of: key.domain)[own: key] = newValue }
+        _modify { yield &owner(of: key.domain)[own: key] }
+    }
+
+    /// The value of a key of this instance's domain.
+    private subscript<Value>(own key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
             return key.read(propertyListValue(forKey: key.name), in: self)
         }
-        set { finish(key, with: Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
+        set { finish(key, with: Result { () throws(DefaultsError) in try assign(newValue, to: key) }) }
         _modify {
             let isOvertaking = lockForChange(overtakingAfter: 50)
             list.track(key.name).access()
@@ -43,7 +50,7 @@ extension UserDefaults {
             var value = key.convert(stored) ?? key.defaultValue
             // This runs even if the change throws.
             defer {
-                let outcome = Result { () throws(DefaultsError) in try store(value, for: key) }
+                let outcome = Result { () throws(DefaultsError) in try assign(value, to: key) }
                 ModificationLock.shared.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
@@ -53,8 +60,8 @@ extension UserDefaults {
         }
     }
 
-    private func store<Value>(_ newValue: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
-        let value = try PropertyListValue(storing: newValue, forKey: key.name)
+    private func assign<Value>(_ newValue: Value, to key: DefaultsKey<Value>) throws(DefaultsError) {
+        let value = try PropertyListValue(storing: newValue, for: key)
         if let refusal = client.edit(domain, with: [key.name: value])[key.name] { throw refusal }
     }
 
@@ -69,6 +76,23 @@ extension UserDefaults {
     /// Removes all keys from the application's or the suite's domain, as one change set.
     public func resetAll() {
         replace(domain, of: client, with: [:])
+    }
+}
+
+extension PropertyListValue {
+    /// Converts a new value of a typed key.
+    ///
+    /// If the value is `nil`, the result is `nil`, which removes the key.
+    ///
+    /// - Throws: `invalidValue`, if the value isn't in the key's range, can't be encoded or is nested more deeply than
+    ///   a file allows.
+    package init?<Value>(storing value: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
+        do throws(UnstorableValue) {
+            guard let converted = try key.stored(value) else { return nil }
+            self = converted
+        } catch {
+            throw DefaultsError(.invalidValue, error.sentence(forKey: key.name))
+        }
     }
 }
 #endif

@@ -34,6 +34,8 @@ extension UserDefaults {
     public func update<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
+        let owner = owner(of: key.domain)
+        guard owner === self else { return try owner.update(key, body) }
         if let open = OpenTransaction.ofThread(for: domain, of: client) {
             let (outcome, stored) = try open.join { try DefaultsTransaction(self, in: open).update(key, body) }
             key.check(stored, in: self)

@@ -1,6 +1,7 @@
 #if !OVER_FOUNDATION
 package import DefaultsClient
 package import DefaultsCore
+import Linux
 public import PropertyList
 
 /// A program's preferences: values by key, which are searched for in several domains and shared live with other
@@ -41,6 +42,8 @@ public final class UserDefaults: Sendable {
     package let list: SearchList
     /// The domain that edits go to.
     package let domain: Domain
+    /// The instances for keys with a domain, by name; `nil` for this instance itself.
+    let others = ForkSafeMutex<[String: UserDefaults?]>([:])
 
     /// Creates the preferences of a suite, which several programs may share.
     ///

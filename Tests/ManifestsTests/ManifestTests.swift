@@ -542,6 +542,23 @@ struct ManifestTests {
             ])
     }
 
+    @Test("Typed keys have the domain, and the range if Swift can express it")
+    func declarations() throws {
+        let manifest = try manifest(
+            """
+            { pfm_name = a; pfm_type = integer; pfm_default = <*I3>; pfm_range_min = <*I-5>; pfm_range_max = <*I72>; },
+            { pfm_name = b; pfm_type = real; pfm_range_max = <*I-1>; },
+            { pfm_name = d; pfm_type = string; pfm_range_max = <*I9>; }
+            """)
+        let lines = SwiftKeys(manifest, of: "x.y").source().split(separator: "\n")
+        #expect(
+            lines.filter { $0.contains("= DefaultsKey") }.map { $0.drop { $0 != "=" }.dropFirst(2) } == [
+                "DefaultsKey<Int>(\"a\", default: 3, in: (-5)...72, domain: domain)",
+                "DefaultsKey<Double?>(\"b\", in: ...(-1), domain: domain)",
+                "DefaultsKey<String?>(\"d\", domain: domain)",
+            ])
+    }
+
     @Test("The keys of domains whose names end alike have types with different names")
     func distinctTypes() throws {
         let manifest = try manifest("{ pfm_name = k; pfm_type = string; }")

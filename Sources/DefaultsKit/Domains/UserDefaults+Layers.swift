@@ -53,6 +53,8 @@ extension UserDefaults {
     }
 
     /// Returns every domain of the search list that has a typed key, with its value there, the winning one first.
-    public func layers<Value>(holding key: DefaultsKey<Value>) -> [ExplainedLayer] { layers(holding: key.name) }
+    public func layers<Value>(holding key: DefaultsKey<Value>) -> [ExplainedLayer] {
+        owner(of: key.domain).layers(holding: key.name)
+    }
 }
 #endif

@@ -27,12 +27,14 @@ extension UserDefaults {
     public func update<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
+        let owner = owner(of: key.domain)
+        guard owner === self else { return try owner.update(key, body) }
         let (outcome, stored) = try ModificationLock.withLock {
             let stored = propertyListValue(forKey: key.name)
             var value = key.convert(stored) ?? key.defaultValue
             let outcome = try body(&value)
             do throws(UnstorableValue) {
-                edit([key.name: try Self.storable(value)])
+                edit([key.name: try Self.storable(value, for: key)])
             } catch {
                 throw DefaultsProblem(error, forKey: key.name)
             }
@@ -71,7 +73,7 @@ extension UserDefaults {
         defer { ModificationLock.unlock() }
         var transaction = DefaultsTransaction(self)
         let outcome = try body(&transaction)
-        if !transaction.values.isEmpty { edit(transaction.values) }
+        for (domain, values) in transaction.values { owner(of: domain).edit(values) }
         return outcome
     }
 }
@@ -81,8 +83,8 @@ extension UserDefaults {
 /// The body of `UserDefaults.withTransaction(_:)` receives a transaction, whose edits are made when the body returns.
 public struct DefaultsTransaction: ~Copyable {
     private let defaults: UserDefaults
-    /// The values set so far; `nil` for a key to remove.
-    fileprivate private(set) var values: [String: PropertyListValue?] = [:]
+    /// The values set so far, by the domains of their keys; `nil` for a key to remove.
+    fileprivate private(set) var values: [String?: [String: PropertyListValue?]] = [:]
 
     fileprivate init(_ defaults: UserDefaults) {
         self.defaults = defaults
@@ -93,27 +95,38 @@ public struct DefaultsTransaction: ~Copyable {
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        get { key.read(propertyListValue(forKey: key.name), in: defaults) }
-        set { store(newValue, forKey: key.name) }
+        get {
+            let owner = defaults.owner(of: key.domain)
+            return key.read(values[key.domain]?[key.name] ?? owner.propertyListValue(forKey: key.name), in: owner)
+        }
+        set {
+            set(key.name, of: key.domain, Result { () throws(UnstorableValue) in
+                try UserDefaults.storable(newValue, for: key)
+            })
+        }
     }
 
     /// Returns a key's value: the value set in this transaction, or else the one that the search finds.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
-        values[key] ?? defaults.propertyListValue(forKey: key)
+        values[nil]?[key] ?? defaults.propertyListValue(forKey: key)
     }
 
     /// Sets a key; `nil` removes it.
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
-    public mutating func set(_ value: PropertyListValue?, forKey key: String) { store(value, forKey: key) }
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) {
+        set(key, of: nil, Result { () throws(UnstorableValue) in try UserDefaults.storable(value) })
+    }
 
     /// Removes a key.
     public mutating func removeObject(forKey key: String) { set(nil, forKey: key) }
 
-    private mutating func store(_ value: some PropertyListConvertible, forKey key: String) {
+    private mutating func set(
+        _ key: String, of domain: String?, _ value: Result<PropertyListValue?, UnstorableValue>
+    ) {
         do throws(UnstorableValue) {
-            values[key] = .some(try UserDefaults.storable(value))
+            values[domain, default: [:]][key] = .some(try value.get())
         } catch {
             UserDefaults.report(DefaultsProblem(error, forKey: key))
         }

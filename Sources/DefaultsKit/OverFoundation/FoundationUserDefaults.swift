@@ -15,10 +15,17 @@ extension UserDefaults {
     /// holds a lock, the same for all instances, until it ends: don't wait for another thread during it, and don't pass
     /// the value as `inout` to an asynchronous function. Observation doesn't track reads.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get { owner(of: key.domain)[own: key] }
+        set { owner(of: key.domain)[own: key] = newValue }
+        _modify { yield &owner(of: key.domain)[own: key] }
+    }
+
+    /// The value of a key of this instance's domain.
+    private subscript<Value>(own key: DefaultsKey<Value>) -> Value {
         get { key.read(propertyListValue(forKey: key.name), in: self) }
         set {
             do throws(UnstorableValue) {
-                edit([key.name: try Self.storable(newValue)])
+                edit([key.name: try Self.storable(newValue, for: key)])
             } catch {
                 Self.report(DefaultsProblem(error, forKey: key.name))
             }
@@ -29,7 +36,7 @@ extension UserDefaults {
             var value = key.convert(stored) ?? key.defaultValue
             // This runs even if the change throws.
             defer {
-                let outcome = Result { () throws(UnstorableValue) in edit([key.name: try Self.storable(value)]) }
+                let outcome = Result { () throws(UnstorableValue) in edit([key.name: try Self.storable(value, for: key)]) }
                 ModificationLock.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
@@ -103,7 +110,17 @@ extension UserDefaults {
 
     /// Converts a new value; `nil` if the key is to be removed.
     static func storable(_ value: some PropertyListConvertible) throws(UnstorableValue) -> PropertyListValue? {
-        let stored = try PropertyListValue.stored(value)
+        try checked(try PropertyListValue.stored(value))
+    }
+
+    /// Converts a new value of a typed key; `nil` if the key is to be removed.
+    static func storable<Value>(
+        _ value: Value, for key: DefaultsKey<Value>
+    ) throws(UnstorableValue) -> PropertyListValue? {
+        try checked(try key.stored(value))
+    }
+
+    private static func checked(_ stored: PropertyListValue?) throws(UnstorableValue) -> PropertyListValue? {
         if let stored, stored.holdsObjectNumber { throw .objectNumber }
         return stored
     }

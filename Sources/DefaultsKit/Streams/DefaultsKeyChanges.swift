@@ -100,7 +100,7 @@ extension UserDefaults {
     /// }
     /// ```
     public func changes<Value>(of key: DefaultsKey<Value>) -> DefaultsKeyChanges<Value> {
-        DefaultsKeyChanges(in: self, of: key)
+        DefaultsKeyChanges(in: owner(of: key.domain), of: key)
     }
 }
 #endif

@@ -13,7 +13,7 @@ extension UserDefaults {
     /// for await quality in defaults.updates(of: .quality) { player.quality = quality }
     /// ```
     public func updates<Value>(of key: DefaultsKey<Value>) -> DefaultsUpdates<Value> {
-        DefaultsUpdates(self, keys: [key.name]) { defaults in
+        DefaultsUpdates(owner(of: key.domain), keys: [key.name]) { defaults in
             let value = defaults.propertyListValue(forKey: key.name)
             return ([value], key.read(value, in: defaults))
         }
@@ -27,10 +27,12 @@ extension UserDefaults {
     public func updates<First, each Other>(
         of first: DefaultsKey<First>, _ other: repeat DefaultsKey<each Other>
     ) -> DefaultsUpdates<(First, repeat each Other)> {
-        var names = [first.name]
-        for key in repeat each other { names.append(key.name) }
-        return DefaultsUpdates(self, keys: Set(names)) { [names] defaults in
-            let raw = defaults.values(forKeys: names)
+        var keys = [(name: first.name, domain: first.domain)]
+        for key in repeat each other { keys.append((key.name, key.domain)) }
+        let (owner, owns) = owner(ofAll: keys)
+        let names = keys.map(\.name)
+        return DefaultsUpdates(owner, keys: Set(names)) { defaults in
+            let raw = zip(defaults.values(forKeys: names), owns).map { $1 ? $0 : nil }
             var index = 0
             func next() -> PropertyListValue? {
                 index += 1
@@ -46,10 +48,12 @@ extension UserDefaults {
     /// Each snapshot holds only these keys, as they were at one moment; any other key reads as its default. A slow
     /// consumer receives only the newest snapshot. The stream ends when its task is canceled.
     public func updates(of keys: some Sequence<AnyDefaultsKey>) -> DefaultsUpdates<DefaultsSnapshot> {
-        let names = Set(keys.map(\.name)).sorted()
-        return DefaultsUpdates(self, keys: Set(names)) { defaults in
+        let keys = keys.map { (name: $0.name, domain: $0.domain) }
+        let (owner, owns) = owner(ofAll: keys)
+        let names = Set(zip(keys, owns).filter(\.1).map(\.0.name)).sorted()
+        return DefaultsUpdates(owner, keys: Set(names)) { defaults in
             let values = defaults.entries(forKeys: names)
-            return ([.dictionary(values)], DefaultsSnapshot(values: values))
+            return ([.dictionary(values)], DefaultsSnapshot(values: values, of: defaults.domainName))
         }
     }
 
@@ -61,7 +65,7 @@ extension UserDefaults {
     public func snapshots() -> DefaultsUpdates<DefaultsSnapshot> {
         DefaultsUpdates(self, keys: nil) { defaults in
             let values = defaults.values()
-            return ([.dictionary(values)], DefaultsSnapshot(values: values))
+            return ([.dictionary(values)], DefaultsSnapshot(values: values, of: defaults.domainName))
         }
     }
 
@@ -90,10 +94,20 @@ public struct DefaultsSnapshot: Hashable, Sendable {
     /// The values by key.
     public let values: [String: PropertyListValue]
 
-    init(values: [String: PropertyListValue]) {
+    /// The name of the domain that edits go to, if it is known.
+    private let domain: String?
+
+    init(values: [String: PropertyListValue], of domain: String?) {
         self.values = values
+        self.domain = domain
     }
 
     /// A typed key's value, or its default.
-    public subscript<Value>(key: DefaultsKey<Value>) -> Value { key.read(values[key.name]) }
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        if let domain, let other = key.domain, other != domain {
+            UserDefaults.report(DefaultsProblem(foreign: key.name, of: other, besides: domain))
+            return key.defaultValue
+        }
+        return key.read(values[key.name])
+    }
 }

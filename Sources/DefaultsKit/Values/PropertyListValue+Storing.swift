@@ -28,7 +28,7 @@ extension PropertyListValue {
         }
     }
 
-    /// Converts a new value of a typed key.
+    /// Converts a new value of a key that is given by its name.
     ///
     /// If the value is `nil`, the result is `nil`, which removes the key.
     ///

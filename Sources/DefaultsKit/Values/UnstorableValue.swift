@@ -33,6 +33,8 @@ struct UnstorableValue: Error {
 
     static var tooDeep: Self { Self("is nested deeper than a property list may be") }
 
+    static func outside(_ range: String) -> Self { Self("must be \(range)") }
+
     static var objectNumber: Self { Self("is or contains an archive's object number, which only files hold") }
 
     /// Returns the same error as seen from the container around the value.

@@ -77,8 +77,9 @@ package struct SwiftKeys {
         lines += ["", "    /// \(sentence(key.texts.title ?? key.name))\(rule(of: key))."]
         lines += paragraph(key.texts.description, indent: "    ") + paragraph(key.texts.note, indent: "    ")
         let declared = value == nil ? "\(valueType)?" : valueType
-        let argument = value.map { ", default: \($0)" } ?? ""
-        lines.append("    static let \(name) = DefaultsKey<\(declared)>(\(literal(key.name))\(argument))")
+        let arguments = [literal(key.name), value.map { "default: \($0)" }, allowedRange(of: key), "domain: domain"]
+            .compactMap(\.self).joined(separator: ", ")
+        lines.append("    static let \(name) = DefaultsKey<\(declared)>(\(arguments))")
         if !setter.isEmpty { lines += self.setter(setter, of: key, named: name, type: valueType) }
         return lines
     }
@@ -92,12 +93,24 @@ package struct SwiftKeys {
             "", "    /// Sets `\(oneLine(key.name))`.", "    ///",
             "    /// - Throws: `OutOfRange` unless the value is \(range).",
             "    static func \(setter)(",
-            "        _ newValue: \(type), in store: UserDefaults = .standard",
+            "        _ newValue: \(type), with defaults: UserDefaults = .standard",
             "    ) throws(OutOfRange) {",
             "        guard \(condition) else { throw OutOfRange(key: \(literal(key.name)), range: \(literal(range))) }",
-            "        store[Self.\(name)] = newValue",
+            "        defaults[Self.\(name)] = newValue",
             "    }",
         ]
+    }
+
+    /// Returns the argument for a number's range; `nil` without a range that Swift can express.
+    private func allowedRange(of key: ManifestKey) -> String? {
+        guard hasRange(key) else { return nil }
+        let (minimum, maximum) = bounds(of: key)
+        func isFinite(_ bound: PropertyListValue?) -> Bool { bound?.number?.isFinite ?? true }
+        guard isFinite(key.minimum), isFinite(key.maximum) else { return nil }
+        // Swift's ranges can't be empty, and their bounds can't be in the wrong order.
+        if let low = key.minimum?.number, let high = key.maximum?.number, low > high { return nil }
+        func bound(_ text: String?) -> String { text.map { $0.hasPrefix("-") ? "(\($0))" : $0 } ?? "" }
+        return "in: \(bound(minimum))...\(bound(maximum))"
     }
 
     private func hasRange(_ key: ManifestKey) -> Bool {

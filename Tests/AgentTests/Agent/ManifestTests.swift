@@ -321,7 +321,7 @@ struct ManifestTests {
 
                     """)
             #expect(app.errors == "" && app.status == 0)
-            let values = try agent.defaults("read", "--json", "DescribedApp").output
+            let values = try agent.defaults("read", "--json", "org.example.editor").output
             #expect(values == "{\"FontSize\":20,\"Theme\":\"dark\",\"default\":[\"a\",\"b\"]}\n")
         }
     }
