@@ -5,8 +5,8 @@ public import PropertyList
 
 /// The values that a transaction reads and sets.
 ///
-/// The body of `UserDefaults.withTransaction(_:)` receives a transaction, whose edits are made as one change set when
-/// the body returns.
+/// The body of `UserDefaults.withTransaction(_:)` or `UserDefaults.store(_:)` receives a transaction, whose edits are
+/// made as one change set when the body returns.
 public struct DefaultsTransaction: ~Copyable {
     private let defaults: UserDefaults
     private let open: OpenTransaction
@@ -19,14 +19,17 @@ public struct DefaultsTransaction: ~Copyable {
     /// A typed key's value: the value set in this transaction, or else the current one.
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
-    /// keeps its value.
+    /// keeps its value; in `store(_:)`, that throws.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             guard defaults.owns(key) else { return key.defaultValue }
             return key.read(propertyListValue(forKey: key.name), in: defaults)
         }
         set {
-            guard defaults.owns(key) else { return }
+            if let problem = defaults.problem(with: key) {
+                if !open.willThrow(problem) { ProblemHandler.report(problem) }
+                return
+            }
             set(key.name, Result { () throws(DefaultsError) in try PropertyListValue(storing: newValue, for: key) })
         }
     }
@@ -54,7 +57,7 @@ public struct DefaultsTransaction: ~Copyable {
         do throws(DefaultsError) {
             try open.set(try value.get(), forKey: key)
         } catch {
-            ProblemHandler.report(DefaultsProblem(refusal: error))
+            if !open.willThrow(error) { ProblemHandler.report(DefaultsProblem(refusal: error)) }
         }
     }
 

@@ -41,13 +41,93 @@ extension UserDefaults {
             key.check(stored, in: self)
             return outcome
         }
+        let (outcome, stored) = try repeatedly { open in try DefaultsTransaction(self, in: open).update(key, body) }
+        key.check(stored, in: self)
+        return outcome
+    }
+
+    /// Does the same as the other form, but suspends the task instead of blocking a thread.
+    ///
+    /// The body runs on a thread of its own. If the task is canceled, the update is made nevertheless.
+    @discardableResult
+    public func update<Value, Outcome: Sendable>(
+        _ key: DefaultsKey<Value>, _ body: @escaping @Sendable (inout Value) throws -> Outcome
+    ) async throws -> Outcome {
+        try await onOwnThread { [self] in try update(key, body) }
+    }
+
+    /// Sets a key, and waits until the value is saved, or throws the reason why it wasn't set.
+    ///
+    /// ```swift
+    /// try defaults.store(80, for: .fontSize)  // throws: "fontSize" must be 6 to 72.
+    /// ```
+    ///
+    /// Assignments, such as `defaults[.fontSize] = 80`, return at once and can't throw, so they report the reason to
+    /// the handler of `setProblemHandler(_:)`. This call takes about a millisecond. A value that can't be saved yet
+    /// stays in effect, and saving is retried.
+    ///
+    /// - Throws: A `DefaultsProblem` if the value can't be stored, isn't in the key's range, or is refused, for example
+    ///   by an enforced manifest.
+    public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) throws {
+        try owner(of: key.domain).store { values in values[key] = value }
+    }
+
+    /// Does the same as the other form, but suspends the task instead of blocking a thread.
+    public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) async throws {
+        try await onOwnThread { [self] in try store(value, for: key) }
+    }
+
+    /// Sets several keys as one change set, and waits until it is saved, or throws the reason why nothing was set.
+    ///
+    /// ```swift
+    /// try defaults.store { values in
+    ///     values[.fontSize] += 2
+    ///     values[.theme] = .dark
+    /// }
+    /// ```
+    ///
+    /// This is `withTransaction(_:)` with errors: one value that can't be stored or is refused makes the call throw,
+    /// and nothing is set. Like `update(_:_:)`, it runs the body again if one of the values that it has read is changed
+    /// meanwhile, and makes other threads' updates wait while the body runs.
+    ///
+    /// - Parameter body: A closure that sets the values. It may run several times. If it throws, nothing is set.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error; or a `DefaultsProblem`, as `update(_:_:)` does.
+    @discardableResult
+    public func store<Outcome>(_ body: (inout DefaultsTransaction) throws -> Outcome) throws -> Outcome {
+        func run(in open: OpenTransaction) throws -> Outcome {
+            do {
+                return try open.throwingRefusals {
+                    var transaction = DefaultsTransaction(self, in: open)
+                    return try body(&transaction)
+                }
+            } catch let error as DefaultsError {
+                throw DefaultsProblem(refusal: error)
+            }
+        }
+        if let open = OpenTransaction.ofThread(for: domain, of: client) { return try open.join { try run(in: open) } }
+        return try repeatedly(run)
+    }
+
+    /// Does the same as the other form, but suspends the task instead of blocking a thread.
+    ///
+    /// The body runs on a thread of its own. If the task is canceled, the edits are made nevertheless.
+    @discardableResult
+    public func store<Outcome: Sendable>(
+        _ body: @escaping @Sendable (inout DefaultsTransaction) throws -> Outcome
+    ) async throws -> Outcome {
+        try await onOwnThread { [self] in try store(body) }
+    }
+
+    /// Runs a body and makes its edits, again and again until no other writer comes first.
+    private func repeatedly<Outcome>(_ body: (OpenTransaction) throws -> Outcome) throws -> Outcome {
         var backoff = Backoff.conditionalEdit
         while true {
             let open = OpenTransaction(domain, of: client)
             lockForChange()
-            let (outcome, stored): (Outcome, PropertyListValue?)
+            let outcome: Outcome
             do {
-                (outcome, stored) = try open.run { try DefaultsTransaction(self, in: open).update(key, body) }
+                outcome = try open.run { try body(open) }
             } catch {
                 ModificationLock.shared.unlock()
                 throw error
@@ -58,8 +138,7 @@ extension UserDefaults {
                 if Self.isWorthRepeating(error), backoff.wait() { continue }
                 throw DefaultsProblem(refusal: error)
             }
-            // Handlers may run any code, so call them without the lock.
-            key.check(stored, in: self)
+            // Observers may run any code, so call them without the lock.
             publishEdit(of: open.values.keys)
             return outcome
         }

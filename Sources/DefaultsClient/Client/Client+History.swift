@@ -1,5 +1,4 @@
 package import DefaultsCore
-import Glibc
 import Linux
 
 extension Client {
@@ -104,8 +103,12 @@ private func onThread<Value: Sendable>(
 ) async -> Result<Value, DefaultsError> {
     await withCheckedContinuation { continuation in
         if !DetachedThread.start({ continuation.resume(returning: body()) }) {
-            continuation.resume(
-                returning: .failure(DefaultsError(.agentUnavailable, errno: EAGAIN, "No thread can be started")))
+            continuation.resume(returning: .failure(Client.noThread))
         }
     }
+}
+
+/// Runs a closure that blocks on a new thread, and suspends the task until it is done.
+package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await onThread { .success(Result(catching: body)) }.get().get()
 }

@@ -20,6 +20,8 @@ package final class OpenTransaction {
     private var updating: Set<String> = []
     /// Whether the library is calling code that isn't the body's, such as an observer.
     private var isPaused = false
+    /// The first refusal that the body's caller throws; `nil` while refusals are reported instead.
+    private var thrown: (any Error)??
 
     package init(_ domain: Domain, of client: Client) {
         self.domain = domain
@@ -71,6 +73,25 @@ package final class OpenTransaction {
             values = before
             throw error
         }
+    }
+
+    /// Runs a body, and throws the first refusal in it instead of having it reported.
+    package func throwingRefusals<Result>(_ body: () throws -> Result) throws -> Result {
+        let outer = thrown
+        thrown = .some(nil)
+        defer { thrown = outer }
+        let result = try body()
+        if let refusal = thrown ?? nil { throw refusal }
+        return result
+    }
+
+    /// Records a refusal to throw.
+    ///
+    /// - Returns: False if it must be reported instead.
+    package func willThrow(_ refusal: any Error) -> Bool {
+        guard let first = thrown else { return false }
+        thrown = first ?? refusal
+        return true
     }
 
     /// Runs the body of an update, during which nothing else may change the key.

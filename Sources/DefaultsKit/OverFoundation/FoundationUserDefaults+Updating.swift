@@ -10,8 +10,8 @@ extension UserDefaults {
     /// ```
     ///
     /// Other processes aren't excluded, since Foundation has no such call: what another process sets during this call
-    /// may be overwritten. Nor are, on other threads, calls of Foundation's own `set(_:forKey:)` and, on Apple's systems,
-    /// assignments to single keys, such as `defaults[.quality] = 1`.
+    /// may be overwritten. Nor are calls of Foundation's own `set(_:forKey:)` on other threads, nor, on Apple's
+    /// systems, assignments to single keys there, such as `defaults[.quality] = 1`.
     ///
     /// Other threads' updates, transactions and in-place changes, such as `+=`, wait until this update ends. In the
     /// body, don't wait for another thread, and don't change the key in any other way, which the result would
@@ -43,6 +43,17 @@ extension UserDefaults {
         // Handlers may run any code, so call them without the lock.
         key.check(stored, in: self)
         return outcome
+    }
+
+    /// Sets a key, or throws the reason why it can't be set.
+    ///
+    /// - Throws: A `DefaultsProblem` if the value can't be stored or isn't in the key's range.
+    public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) throws {
+        do throws(UnstorableValue) {
+            owner(of: key.domain).edit([key.name: try Self.storable(value, for: key)])
+        } catch {
+            throw DefaultsProblem(error, forKey: key.name)
+        }
     }
 
     /// Sets several keys together.
@@ -100,9 +111,11 @@ public struct DefaultsTransaction: ~Copyable {
             return key.read(values[key.domain]?[key.name] ?? owner.propertyListValue(forKey: key.name), in: owner)
         }
         set {
-            set(key.name, of: key.domain, Result { () throws(UnstorableValue) in
-                try UserDefaults.storable(newValue, for: key)
-            })
+            set(
+                key.name, of: key.domain,
+                Result { () throws(UnstorableValue) in
+                    try UserDefaults.storable(newValue, for: key)
+                })
         }
     }
 

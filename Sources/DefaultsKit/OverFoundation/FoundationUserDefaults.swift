@@ -36,7 +36,9 @@ extension UserDefaults {
             var value = key.convert(stored) ?? key.defaultValue
             // This runs even if the change throws.
             defer {
-                let outcome = Result { () throws(UnstorableValue) in edit([key.name: try Self.storable(value, for: key)]) }
+                let outcome = Result { () throws(UnstorableValue) in
+                    edit([key.name: try Self.storable(value, for: key)])
+                }
                 ModificationLock.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)

@@ -33,6 +33,29 @@ struct UpdatingTests {
         #expect(defaults[.width] == 2_401)
     }
 
+    @Test("A key with a domain is read and set there, whatever instance it is used with, also in a transaction")
+    func keyDomains() throws {
+        let key = DefaultsKey("routed", default: 0, domain: suite.name)
+        let other = UserDefaults.standard
+        other[key] = 1
+        other[key] += 1
+        try other.update(key) { $0 += 1 }
+        try other.store(other[key] + 1, for: key)
+        other.withTransaction { values in values[key] += 1 }
+        #expect(other[key] == 5 && defaults.integer(forKey: "routed") == 5 && other.object(forKey: "routed") == nil)
+        other.reset(key)
+        #expect(defaults.object(forKey: "routed") == nil)
+    }
+
+    @Test("A value outside a key's range isn't set, and makes a call that can throw do so")
+    func ranges() {
+        let key = DefaultsKey("ranged", default: 12, in: 6...72)
+        defaults[key] = 99
+        #expect(throws: DefaultsProblem.self) { try defaults.store(5, for: key) }
+        #expect(throws: DefaultsProblem.self) { try defaults.update(key) { $0 = 5 } }
+        #expect(defaults[key] == 12)
+    }
+
     @Test("An update returns the body's result, and sets nothing if the body throws")
     func outcome() throws {
         let before = try defaults.update(.width) { width in
