@@ -35,8 +35,10 @@ public final class UserDefaults: Sendable {
 
     /// The program's own preferences.
     ///
-    /// `applicationIdentifier` names their domain.
-    public static let standard = UserDefaults(.shared, named: ApplicationIdentifier.name)
+    /// `applicationIdentifier` names their domain. In the body of `withStandard(_:reportingTo:_:)`, they are others.
+    public static var standard: UserDefaults { redirected ?? ofProgram }
+
+    private static let ofProgram = UserDefaults(.shared, named: ApplicationIdentifier.name)
 
     package let client: Client
     package let list: SearchList

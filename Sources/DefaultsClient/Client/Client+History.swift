@@ -109,6 +109,11 @@ private func onThread<Value: Sendable>(
 }
 
 /// Runs a closure that blocks on a new thread, and suspends the task until it is done.
+///
+/// Problems are reported to the task's handler.
 package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await onThread { .success(Result(catching: body)) }.get().get()
+    let scoped = ProblemHandler.scoped
+    return try await onThread {
+        .success(Result { try ProblemHandler.$scoped.withValue(scoped, operation: body) })
+    }.get().get()
 }

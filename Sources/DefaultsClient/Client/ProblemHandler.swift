@@ -33,6 +33,9 @@ package enum ProblemHandler {
     /// The program's handler; it is not called under the lock.
     private static let handler = ForkSafeMutex<Callback<Problem, Void>?>(nil)
 
+    /// The handler of the calling task, which takes the place of the program's.
+    @TaskLocal package static var scoped: (@Sendable (Problem) -> Void)?
+
     /// The problems found by the library's own thread, which another thread reports in order.
     ///
     /// The handler may wait for the library's own thread, so that thread can't call the handler. Nor can a Dispatch
@@ -89,10 +92,11 @@ package enum ProblemHandler {
     ///
     /// A problem that the handler itself causes goes to standard error. Otherwise, the handler would be called forever.
     package static func report(_ problem: Problem) {
-        guard let handler = handler.withLock({ $0 }), !fork_is_reporting() else { return write(problem) }
+        let (scoped, handler) = (scoped, handler.withLock { $0 })
+        guard scoped != nil || handler != nil, !fork_is_reporting() else { return write(problem) }
         fork_set_reporting(true)
         defer { fork_set_reporting(false) }
-        OpenTransaction.outside { handler(problem) }
+        OpenTransaction.outside { if let scoped { scoped(problem) } else { handler?(problem) } }
     }
 
     private static func write(_ problem: Problem) {

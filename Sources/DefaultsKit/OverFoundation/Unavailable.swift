@@ -101,6 +101,17 @@ extension UserDefaults {
     @available(*, unavailable, message: "Foundation has no preferences in memory. Use a suite instead.")
     public convenience init(inMemory values: [String: PropertyListValue]) { fatalError() }
 
+    /// Runs a body in which `standard` is another instance.
+    @available(*, unavailable, message: "Foundation's standard defaults can't be replaced. Pass a suite instead.")
+    public static func withStandard<Outcome>(
+        _ defaults: UserDefaults, reportingTo handler: (@Sendable (DefaultsProblem) -> Void)? = nil,
+        _ body: () throws -> Outcome
+    ) rethrows -> Outcome { fatalError() }
+
+    /// Sets several keys as one change set, and waits until it is saved.
+    @available(*, unavailable, message: "Foundation doesn't refuse values. Use `withTransaction(_:)`.")
+    public func store<Outcome>(_ body: (inout DefaultsTransaction) throws -> Outcome) throws -> Outcome { fatalError() }
+
     /// Removes all keys from the application's or the suite's domain.
     @available(*, unavailable, message: "Foundation needs the domain's name: `removePersistentDomain(forName:)`.")
     public func resetAll() { fatalError() }

@@ -18,17 +18,19 @@ public struct DefaultsStored<Value: DefaultsValue>: Sendable {
     public let key: DefaultsKey<Value>
     #if OVER_FOUNDATION
     // Foundation's class isn't declared Sendable on all systems, but is guarded by locks of its own.
-    nonisolated(unsafe) private let store: UserDefaults
+    nonisolated(unsafe) private let store: UserDefaults?
     #else
-    private let store: UserDefaults
+    private let store: UserDefaults?
     #endif
+
+    private var defaults: UserDefaults { store ?? .standard }
 
     /// Creates a property for a key.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - store: The preferences that have the key.
-    public init(_ key: DefaultsKey<Value>, store: UserDefaults = .standard) {
+    ///   - store: The preferences that have the key; `nil` for `UserDefaults.standard`.
+    public init(_ key: DefaultsKey<Value>, store: UserDefaults? = nil) {
         self.key = key
         self.store = store
     }
@@ -38,9 +40,9 @@ public struct DefaultsStored<Value: DefaultsValue>: Sendable {
     /// - Parameters:
     ///   - wrappedValue: The key's default.
     ///   - name: The key's name.
-    ///   - store: The preferences that have the key.
+    ///   - store: The preferences that have the key; `nil` for `UserDefaults.standard`.
     public init(
-        wrappedValue: @autoclosure @escaping @Sendable () -> Value, _ name: String, store: UserDefaults = .standard
+        wrappedValue: @autoclosure @escaping @Sendable () -> Value, _ name: String, store: UserDefaults? = nil
     ) {
         self.init(DefaultsKey(name, default: wrappedValue()), store: store)
     }
@@ -53,24 +55,24 @@ public struct DefaultsStored<Value: DefaultsValue>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The key's name.
-    ///   - store: The preferences that have the key.
-    public init<Wrapped>(_ name: String, store: UserDefaults = .standard) where Value == Wrapped? {
+    ///   - store: The preferences that have the key; `nil` for `UserDefaults.standard`.
+    public init<Wrapped>(_ name: String, store: UserDefaults? = nil) where Value == Wrapped? {
         self.init(DefaultsKey(name), store: store)
     }
 
     /// The key's value.
     public var wrappedValue: Value {
-        get { store[key] }
-        nonmutating set { store[key] = newValue }
-        nonmutating _modify { yield &store[key] }
+        get { defaults[key] }
+        nonmutating set { defaults[key] = newValue }
+        nonmutating _modify { yield &defaults[key] }
     }
 
     /// The wrapper itself, which offers `updates` and `reset()`.
     public var projectedValue: DefaultsStored { self }
 
     /// A stream of the key's value: the current one immediately, then each change.
-    public var updates: DefaultsUpdates<Value> { store.updates(of: key) }
+    public var updates: DefaultsUpdates<Value> { defaults.updates(of: key) }
 
     /// Removes the key from the application's or the suite's domain.
-    public func reset() { store.reset(key) }
+    public func reset() { defaults.reset(key) }
 }
