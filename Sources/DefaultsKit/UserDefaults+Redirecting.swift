@@ -15,8 +15,8 @@ extension UserDefaults {
     /// }
     /// ```
     ///
-    /// This holds for the calling task and the tasks that it starts, except detached ones. So tests that run at the same
-    /// time don't see each other's preferences. Keys with a domain are read and set in that domain of `defaults`.
+    /// This holds for the calling task and the tasks that it starts, except detached ones. So tests that run at the
+    /// same time don't see each other's preferences. Keys with a domain are read and set in that domain of `defaults`.
     ///
     /// - Parameters:
     ///   - defaults: The preferences to use.

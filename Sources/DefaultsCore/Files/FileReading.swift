@@ -102,7 +102,9 @@ package struct FileContents: Sendable {
         saveMark?.times = nil
     }
 
-    /// Sets the time of a file that a save displaced. The exchange changed its times, except that of its contents.
+    /// Sets the time of a file that a save displaced.
+    ///
+    /// The exchange changed all its times, except that of its contents.
     ///
     /// - Parameter time: A time when the file wasn't in place yet, or still was the version that the save expected.
     mutating func setTime(displacedAfter time: Timestamp) { changed = min(max(evidence.written, time), changed) }

@@ -108,6 +108,13 @@ extension UserDefaults {
         _ body: () throws -> Outcome
     ) rethrows -> Outcome { fatalError() }
 
+    /// Runs a body that may suspend, in which `standard` is another instance.
+    @available(*, unavailable, message: "Foundation's standard defaults can't be replaced. Pass a suite instead.")
+    public static func withStandard<Outcome>(
+        _ defaults: UserDefaults, reportingTo handler: (@Sendable (DefaultsProblem) -> Void)? = nil,
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Outcome
+    ) async rethrows -> Outcome { fatalError() }
+
     /// Sets several keys as one change set, and waits until it is saved.
     @available(*, unavailable, message: "Foundation doesn't refuse values. Use `withTransaction(_:)`.")
     public func store<Outcome>(_ body: (inout DefaultsTransaction) throws -> Outcome) throws -> Outcome { fatalError() }

@@ -10,9 +10,9 @@ import Linux
 extension UserDefaults {
     /// Calls a closure with a key's value: the current one soon, then the newest after each change.
     ///
-    /// This is `updates(of:)` for programs without tasks, such as those with an event loop. The closure is called on any
-    /// thread, but never twice at the same time, until the result is released. With an event loop, let `schedule` pass
-    /// each call to it:
+    /// This is `updates(of:)` for programs without tasks, such as those with an event loop. The closure is called on
+    /// any thread, but never twice at the same time, until the result is released. With an event loop, let `schedule`
+    /// pass each call to it:
     ///
     /// ```swift
     /// observation = defaults.observe(.theme, on: { call in window.runOnEventLoop(call) }) { theme in
