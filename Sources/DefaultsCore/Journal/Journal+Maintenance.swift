@@ -98,8 +98,8 @@ extension Journal {
             return true
         } catch {
             logFile.withLock { file in
-                // The next attempt is made when the file has grown by half.
-                if let old = file.file { old.sizeLimit += old.sizeLimit / 2 }
+                // The next attempt is made when the file has grown by half, if it is being written.
+                if file.problem == nil, let old = file.file { old.sizeLimit += old.sizeLimit / 2 }
                 // The log was closed, or its exclusions have changed, and this is called again.
                 if error.number == ECANCELED || file.problem != nil || file.archiveProblem != nil { return }
                 file.report(

@@ -20,14 +20,16 @@ extension Engine {
         if isStarted { return }
         _ = maintenance.finish()
         fail(.maintainJournal)
+        maintenance.resumeWaiting()
     }
 
     /// Writes the log to its file again if that had failed, without waiting for the next planned attempt.
     func resumeJournal() async {
-        guard store.journal?.problem != nil, maintenance.begin() else { return }
-        let history = settings.history
-        await onDisk { $0.maintainJournal(history) }
-        finishMaintenance(wasLost: true)
+        guard store.journal?.problem != nil else { return }
+        await withCheckedContinuation { continuation in
+            maintenance.waiting.append(continuation)
+            maintainJournal()
+        }
     }
 
     private func finishMaintenance(wasLost: Bool) {
@@ -40,7 +42,7 @@ extension Engine {
             log.logger.notice("The change log is saved to its file again.")
         }
         loggedProblems.log([store.journal?.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
-        if isWantedAgain { maintainJournal() }
+        if isWantedAgain { maintainJournal() } else { maintenance.resumeWaiting() }
     }
 }
 
@@ -53,6 +55,8 @@ struct JournalMaintenance {
     }
 
     private var phase = Phase.idle
+    /// The barriers that wait until the thread has ended.
+    var waiting: [CheckedContinuation<Void, Never>] = []
     /// Whether the log still holds edits of excluded keys, which it loses once they are saved.
     var awaitsSaves = false
     /// The time at which the change log file was last started.
@@ -68,6 +72,11 @@ struct JournalMaintenance {
         }
         phase = .running(again: false)
         return true
+    }
+
+    mutating func resumeWaiting() {
+        for continuation in waiting { continuation.resume() }
+        waiting = []
     }
 
     /// Records the end; returns whether the maintenance is wanted once more.
