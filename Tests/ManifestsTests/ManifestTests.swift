@@ -557,6 +557,8 @@ struct ManifestTests {
                 "DefaultsKey<Double?>(\"b\", in: ...(-1), domain: domain)",
                 "DefaultsKey<String?>(\"d\", domain: domain)",
             ])
+        // A pattern is many domains.
+        #expect(!SwiftKeys(manifest, of: "x.*").source().contains("domain: domain"))
     }
 
     @Test("The keys of domains whose names end alike have types with different names")

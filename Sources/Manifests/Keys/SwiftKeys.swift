@@ -77,12 +77,15 @@ package struct SwiftKeys {
         lines += ["", "    /// \(sentence(key.texts.title ?? key.name))\(rule(of: key))."]
         lines += paragraph(key.texts.description, indent: "    ") + paragraph(key.texts.note, indent: "    ")
         let declared = value == nil ? "\(valueType)?" : valueType
-        let arguments = [literal(key.name), value.map { "default: \($0)" }, allowedRange(of: key), "domain: domain"]
+        let arguments = [literal(key.name), value.map { "default: \($0)" }, allowedRange(of: key), domainArgument]
             .compactMap(\.self).joined(separator: ", ")
         lines.append("    static let \(name) = DefaultsKey<\(declared)>(\(arguments))")
         if !setter.isEmpty { lines += self.setter(setter, of: key, named: name, type: valueType) }
         return lines
     }
+
+    /// The argument for the keys' domain; `nil` if the manifest is that of a pattern, and so of many domains.
+    private var domainArgument: String? { domain.contains { $0 == "*" || $0 == "?" } ? nil : "domain: domain" }
 
     private func setter(_ setter: String, of key: ManifestKey, named name: String, type: String) -> [String] {
         let range = range(of: key)
