@@ -51,6 +51,8 @@ extension UserDefaults {
             // This runs even if the change throws.
             defer {
                 let outcome = Result { () throws(DefaultsError) in try assign(value, to: key) }
+                // Nothing was changed, so there is nothing to repeat.
+                if isOvertaking, case .failure = outcome { client.letCommitsStand(of: key.name, in: domain) }
                 ModificationLock.shared.unlock()
                 // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)

@@ -364,6 +364,11 @@ package final class Client: Sendable {
         return value
     }
 
+    /// Ends such a change that set nothing, so that no conditional edit need be repeated.
+    package func letCommitsStand(of key: String, in domain: Domain) {
+        state.withLock { $0.letCommitsStand(of: key, in: domain) }
+    }
+
     // MARK: Forks
 
     /// Starts over in a forked child, which has no thread, no session and no edits of its own yet.

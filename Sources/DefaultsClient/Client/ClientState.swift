@@ -352,6 +352,11 @@ struct ClientState {
         }
     }
 
+    /// Records that the thread has set nothing.
+    mutating func letCommitsStand(of key: String, in domain: Domain) {
+        for (number, one) in commits where one.commit.domain == domain { commits[number]?.overtaken.remove(key) }
+    }
+
     /// Returns a barrier that waits until the edits so far are durable.
     mutating func beginBarrier() -> Barrier {
         let barrier = Barrier(.durable, upTo: unsaved.seal(), after: refusals)

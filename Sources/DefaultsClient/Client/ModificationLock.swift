@@ -5,7 +5,8 @@ import Linux
 ///
 /// All clients share one lock. With a lock for each, a thread that changes a value of one client within a change to a
 /// value of another could wait forever for a thread that does the reverse. While a client saves a change, which may
-/// take long, the lock is free for changes to the other clients' values, and soon for those that needn't be saved.
+/// take long, the lock is free for changes to the other clients' values. In-place changes to the same client's values
+/// wait only briefly.
 ///
 /// The holder may call any code. The library never acquires this lock while holding another of its locks. A fork
 /// doesn't wait for the lock: in the child, it is free unless the forking thread holds it.
@@ -22,7 +23,7 @@ package final class ModificationLock: Sendable {
         var waiting: [(thread: pthread_t, client: ObjectIdentifier, isOvertaking: Bool, latch: Latch)] = []
 
         func isFree(for thread: pthread_t, _ client: ObjectIdentifier, isOvertaking: Bool = false) -> Bool {
-            (owner == nil || owner == thread) && saving[client].map { $0 && isOvertaking } ?? true
+            (owner == nil || owner == thread) && saving[client].map { $0 && (isOvertaking || owner == thread) } ?? true
         }
 
         /// Passes the lock to the first thread that may have it, whose latch the caller opens.

@@ -549,6 +549,9 @@ struct UpdatingTests {
         lock.unlock(for: store, isOvertakable: true) {
             onOtherThread {
                 #expect(lock.lock(for: store, overtakingAfter: 1))
+                // Its holder may begin any other change.
+                lock.lock(for: store)
+                lock.unlock()
                 lock.unlock()
             }
         }
