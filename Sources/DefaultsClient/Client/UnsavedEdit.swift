@@ -60,10 +60,9 @@ struct UnsavedEdit: Sendable {
 
     /// Joins a later edit of the same domain into this one, which hasn't been sent yet.
     ///
-    /// - Returns: Whether the edit was joined; one that would make this one large isn't, nor is part of a transaction.
+    /// - Returns: Whether the edit was joined; one that would make this one large isn't, nor is a transaction.
     mutating func absorb(_ later: UnsavedEdit) -> Bool {
-        let replacesAll = values.keys.allSatisfy { later.values[$0] != nil }
-        guard domain == later.domain, !isLate, !later.isLate, replacesAll || !isWhole && !later.isWhole,
+        guard domain == later.domain, !isLate, !later.isLate, !isWhole, !later.isWhole,
             later.values.keys.allSatisfy({ values[$0] != nil })
                 || values.count < Self.maximumAbsorbed && later.values.values.allSatisfy({ $0?.isShort ?? true })
         else { return false }
@@ -71,7 +70,6 @@ struct UnsavedEdit: Sendable {
             replacing[key] = later.replacing[key]
         }
         time = later.time
-        isWhole = later.isWhole
         if later.first != 0 { first = min(first == 0 ? later.first : first, later.first) }
         return true
     }
