@@ -30,14 +30,16 @@ enum ConnectionOwner {
         _ = try TCPSocket(at: own.address, connectedTo: nil)
     }
 
-    /// The reason to refuse the connection; `nil` if this user has opened it.
-    var refusal: String? {
+    /// The answer that refuses the connection; `nil` if this user has opened it.
+    var refusal: Refusal? {
         switch self {
         case .thisUser: nil
-        case .other: "Only the user who started this server may use it."
+        case .other: Refusal("403 Forbidden", because: "Only the user who started this server may use it.")
         case .unknown(let failure):
-            "The kernel doesn't say which user has opened this connection: \(SystemCall.message(failure.number)). "
-                + "Try again."
+            Refusal(
+                "503 Service Unavailable",
+                because: "The kernel doesn't say which user has opened this connection: "
+                    + "\(SystemCall.message(failure.number)). Try again.")
         }
     }
 }
@@ -47,13 +49,14 @@ final class Refusal: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    private let status: String
     private let reason: String
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ status: String, because reason: String) { (self.status, self.reason) = (status, reason) }
 
     func channelActive(context: ChannelHandlerContext) {
         let answer =
-            "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: \(reason.utf8.count + 1)\r\n"
+            "HTTP/1.1 \(status)\r\nContent-Type: text/plain\r\nContent-Length: \(reason.utf8.count + 1)\r\n"
             + "Connection: close\r\n\r\n\(reason)\n"
         let channel = context.channel
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)

@@ -67,12 +67,12 @@ final class Viewer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard state.value.connections < Limits.connections else { throw ChannelError.operationUnsupported }
                     // The loopback interface is open to all users, and one of them could have the cookie.
-                    if let reason = ConnectionOwner(of: channel).refusal {
+                    if let refusal = ConnectionOwner(of: channel).refusal {
                         // A few are told the reason; a flood of them must not use up this process's descriptors.
                         guard state.value.refusals < Limits.refusals else { throw ChannelError.operationUnsupported }
                         state.value.refusals += 1
                         channel.closeFuture.whenComplete { _ in self.state.value.refusals -= 1 }
-                        return try channel.pipeline.syncOperations.addHandler(Refusal(reason))
+                        return try channel.pipeline.syncOperations.addHandler(refusal)
                     }
                     state.value.connections += 1
                     channel.closeFuture.whenComplete { _ in self.state.value.connections -= 1 }

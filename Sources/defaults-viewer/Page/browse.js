@@ -175,11 +175,11 @@ export function browse(go) {
     }
 
     function find() {
-        const index = isSought ? rows.findIndex(isCurrent) : -1;
-        if (index < 0) return;
+        if (!isSought) return;
         // Domains that arrive later move it.
         isSought = store.state.name === "reading";
-        jump(index);
+        const index = rows.findIndex(isCurrent);
+        if (index >= 0) jump(index);
     }
 
     function toggle(row, isOpen = !row.isOpen) {

@@ -72,6 +72,18 @@ export function detail(side, go) {
                 h("p", h("label", { for: "new-domain" }, "Name, such as org.example.editor"), name)));
     }
 
+    // Draws the same anew; what was opened and typed stays.
+    function redrawWelcome() {
+        const former = side.querySelector("#new-domain");
+        const isFocused = former !== null && former === document.activeElement;
+        draw();
+        if (!former) return;
+        const name = side.querySelector("#new-domain");
+        name.value = former.value;
+        name.closest("details").open = former.closest("details").open;
+        if (isFocused) name.focus();
+    }
+
     // MARK: A domain
 
     function drawDomain(domain) {
@@ -340,7 +352,7 @@ export function detail(side, go) {
         update(update) {
             if (!current.id) {
                 // Until the manifests are known, everything is secret.
-                if (manifests !== store.manifests && !editors.some(([, editor]) => editor.isDirty)) draw();
+                if (manifests !== store.manifests && !editors.some(([, editor]) => editor.isDirty)) redrawWelcome();
                 return;
             }
             const domain = domainNow();

@@ -111,7 +111,7 @@ export function history(go) {
     // Does something with the named domain and the moments, and shows the outcome and errors.
     async function answer(act) {
         const domain = value("compare-domain");
-        const [since, until] = [zoned(value("compare-since")), zoned(value("compare-until"))];
+        const [since, until] = [zoned(value("compare-since"), true), zoned(value("compare-until"), true)];
         const missing = !domain ? "Type a domain." : since ? "" : "Type a moment in From.";
         const mine = answers += 1;
         outcome.replaceChildren();

@@ -66,6 +66,8 @@ async function post(path, body, limit = null) {
         throw lost(isSilent ? "The agent is not answering." : ended, { isSilent });
     }
     if (response.headers.get("Viewer") !== number) {
+        // The viewer couldn't ask the kernel whose connection this is.
+        if (response.status === 503) throw new Error("The viewer can't answer at the moment. Try again.");
         giveUp(response.status === 403 ? expired : ended);
         report(over);
         throw lost(over);

@@ -115,10 +115,11 @@ const example = {
 };
 
 // Returns a time without a zone as one with a zone, since the browser's can differ from that of the agent; any other
-// text stays as it is.
-export function zoned(text) {
-    const found = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d\d?:\d\d(?::\d\d)?)$|^(\d{4}-\d\d-\d\d)$/.exec(text.trim());
-    if (!found) return text;
+// text stays as it is. For a moment of the history, a time without a day is the last time that it was then.
+export function zoned(text, isMoment = false) {
+    const clocks = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d\d?:\d\d(?::\d\d(?:\.\d+)?)?)$|^(\d{4}-\d\d-\d\d)$/;
+    const found = clocks.exec(text.trim());
+    if (!found || !isMoment && !found[1] && !found[3]) return text;
     const [, day, clock = "00:00", date] = found;
     const local = new Date();
     const today = [local.getFullYear(), local.getMonth() + 1, local.getDate()]
@@ -127,6 +128,7 @@ export function zoned(text) {
     const time = new Date(`${chosen}T${clock.replace(/^(\d):/, "0$1:")}`);
     // There is no 31st of February, which would be a day of March.
     if (time.getDate() !== Number(chosen.slice(-2))) return text;
+    if (!date && !day && time > Date.now()) time.setDate(time.getDate() - 1);
     return time.toISOString().replace(".000Z", "Z");
 }
 
