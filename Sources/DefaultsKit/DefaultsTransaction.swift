@@ -22,12 +22,15 @@ public struct DefaultsTransaction: ~Copyable {
     /// keeps its value; in `store(_:)`, that throws.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
-            guard defaults.owns(key) else { return key.defaultValue }
+            if let problem = defaults.problem(with: key) {
+                refuse(problem)
+                return key.defaultValue
+            }
             return key.read(propertyListValue(forKey: key.name), in: defaults)
         }
         set {
             if let problem = defaults.problem(with: key) {
-                if !open.willThrow(problem) { ProblemHandler.report(problem) }
+                refuse(problem)
                 return
             }
             set(key.name, Result { () throws(DefaultsError) in try PropertyListValue(storing: newValue, for: key) })
@@ -59,6 +62,10 @@ public struct DefaultsTransaction: ~Copyable {
         } catch {
             if !open.willThrow(error) { ProblemHandler.report(DefaultsProblem(refusal: error)) }
         }
+    }
+
+    private func refuse(_ problem: DefaultsProblem) {
+        if !open.willThrow(problem) { ProblemHandler.report(problem) }
     }
 
     /// Removes a key.

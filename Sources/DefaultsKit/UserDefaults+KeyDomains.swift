@@ -5,6 +5,7 @@ import Foundation
 import Synchronization
 #else
 import DefaultsClient
+import DefaultsCore
 import Linux
 #endif
 
@@ -33,7 +34,13 @@ extension UserDefaults {
     }
 
     private func hasDomain(of other: UserDefaults) -> Bool { self === other }
+
+    /// Returns the name of the domain that a key names.
+    static func name(ofDomain domain: String) -> String { domain }
     #else
+    /// Returns the name of the domain that a key names, which may be the path of a file.
+    static func name(ofDomain domain: String) -> String? { (try? DomainName(ofFile: domain))?.description }
+
     /// Returns the instance for a key: this one, unless the key has another domain.
     package func owner(of domain: String?) -> UserDefaults {
         guard let domain else { return self }
@@ -45,13 +52,10 @@ extension UserDefaults {
         let other = hasDomain(of: new) ? nil : new
         return others.withLock { others in
             if let known = others[domain] { return known ?? self }
-            if others.count < Self.maximumOthers { others[domain] = .some(other) }
+            others[domain] = .some(other)
             return other ?? self
         }
     }
-
-    /// The number of instances to retain for keys with other domains.
-    private static let maximumOthers = 64
 
     private func hasDomain(of other: UserDefaults) -> Bool { client === other.client && domain == other.domain }
 
@@ -76,17 +80,26 @@ extension UserDefaults {
     /// - Returns: The instance, and for each key whether it belongs to the instance's domain.
     func owner(ofAll keys: [(name: String, domain: String?)]) -> (owner: UserDefaults, owns: [Bool]) {
         let owner = owner(of: keys.first?.domain)
-        let owns = keys.map { key in
+        return (owner, ownership(of: keys, by: owner, named: keys.first?.domain ?? domainName))
+    }
+
+    /// Returns for each key whether it belongs to an instance's domain; if not, reports that.
+    private func ownership(
+        of keys: [(name: String, domain: String?)], by owner: UserDefaults, named domain: String?
+    ) -> [Bool] {
+        keys.map { key in
             let owns = owner.hasDomain(of: self.owner(of: key.domain))
             if !owns {
-                Self.report(
-                    DefaultsProblem(
-                        foreign: key.name, of: key.domain ?? domainName ?? "",
-                        besides: keys.first?.domain ?? domainName))
+                let other = key.domain ?? domainName ?? ""
+                Self.report(DefaultsProblem(foreign: key.name, of: other, besides: domain))
             }
             return owns
         }
-        return (owner, owns)
+    }
+
+    /// Returns for each key whether it belongs to this instance's domain; if not, reports that.
+    func ownership(of keys: [(name: String, domain: String?)]) -> [Bool] {
+        ownership(of: keys, by: self, named: domainName)
     }
 }
 

@@ -20,10 +20,12 @@ extension UserDefaults {
     /// Registers the defaults of keys of different types, so that untyped reads and other libraries find them too.
     ///
     /// A default that is `nil` isn't registered, and a default that can't be stored is reported to the handler of
-    /// `setProblemHandler(_:)`.
+    /// `setProblemHandler(_:)`. So is a key of another domain: registered defaults apply to all domains.
     public func register(_ keys: some Sequence<AnyDefaultsKey>) {
         var values: [String: PropertyListValue] = [:]
-        for key in keys {
+        let keys = Array(keys)
+        let owns = ownership(of: keys.map { (name: $0.name, domain: $0.domain) })
+        for (key, owns) in zip(keys, owns) where owns {
             do throws(UnstorableValue) {
                 values[key.name] = try key.storedDefault()
             } catch {

@@ -1,5 +1,6 @@
 #if !OVER_FOUNDATION
 import DefaultsClient
+import DefaultsCore
 
 extension UserDefaults {
     /// The instance that the calling task has in place of the program's own preferences.
@@ -21,7 +22,7 @@ extension UserDefaults {
     /// - Parameters:
     ///   - defaults: The preferences to use.
     ///   - handler: A handler for the problems of calls in the body, in place of that of `setProblemHandler(_:)`; `nil`
-    ///     for no other one. Problems in the background don't belong to a task, and go to the program's.
+    ///     to leave the handler as it is. Problems in the background don't belong to a task, and go to the program's.
     ///   - body: The closure to run.
     /// - Returns: The body's result.
     /// - Throws: The body's error.
@@ -53,7 +54,11 @@ extension UserDefaults {
         _ body: @escaping @Sendable () throws -> Outcome
     ) async throws -> Outcome {
         let redirected = Self.redirected
-        return try await DefaultsClient.onOwnThread { try Self.$redirected.withValue(redirected, operation: body) }
+        do {
+            return try await DefaultsClient.onOwnThread { try Self.$redirected.withValue(redirected, operation: body) }
+        } catch let error as DefaultsError {
+            throw DefaultsProblem(.edit, because: error)
+        }
     }
 }
 #endif

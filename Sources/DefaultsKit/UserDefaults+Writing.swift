@@ -14,7 +14,8 @@ extension DefaultsProblem {
         self.init(error.code == .invalidValue ? .value : .edit, because: error)
     }
 
-    /// Creates the problem of edits that aren't durable, or else of edits that were refused; fails without either.
+    /// Creates the problem of edits that aren't durable, or else of edits that were refused; `nil` if the outcome has
+    /// neither.
     fileprivate init?(_ outcome: SavingOutcome) {
         if let failure = outcome.failures.first {
             self.init(.saving, because: failure)

@@ -35,7 +35,8 @@ public final class UserDefaults: Sendable {
 
     /// The program's own preferences.
     ///
-    /// `applicationIdentifier` names their domain. In the body of `withStandard(_:reportingTo:_:)`, they are others.
+    /// `applicationIdentifier` names their domain. In the body of `withStandard(_:reportingTo:_:)`, this is
+    /// the instance passed there.
     public static var standard: UserDefaults { redirected ?? ofProgram }
 
     private static let ofProgram = UserDefaults(.shared, named: ApplicationIdentifier.name)

@@ -45,6 +45,29 @@ extension UserDefaults {
         return outcome
     }
 
+    /// Does the same as the other form, but suspends the task instead of blocking a thread.
+    ///
+    /// The body runs on a thread of the system's pool. If the task is canceled, the update is made nevertheless.
+    @discardableResult
+    public func update<Value, Outcome: Sendable>(
+        _ key: DefaultsKey<Value>, _ body: @escaping @Sendable (inout Value) throws -> Outcome
+    ) async throws -> Outcome {
+        // Foundation's class is guarded by locks of its own, but isn't declared Sendable on all systems.
+        nonisolated(unsafe) let defaults = self
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try defaults.update(key, body) })
+            }
+        }
+    }
+
+    /// Does the same as the other form.
+    public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) async throws {
+        // Foundation doesn't wait for the disk.
+        let store: () throws -> Void = { try self.store(value, for: key) }
+        try store()
+    }
+
     /// Sets a key, or throws the reason why it can't be set.
     ///
     /// - Throws: A `DefaultsProblem` if the value can't be stored or isn't in the key's range.

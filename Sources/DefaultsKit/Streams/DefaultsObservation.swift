@@ -59,10 +59,23 @@ public final class DefaultsObservation: Sendable {
         _ receive: @escaping @Sendable (Value) -> Void
     ) {
         let state = state
+        let newest = ForkSafeMutex<Value?>(nil)
         let new = Task.detached {
             for await value in updates {
-                let call: @Sendable () -> Void = { if state.isActive { receive(value) } }
-                if let schedule { schedule(call) } else { call() }
+                guard let schedule else {
+                    if state.isActive { receive(value) }
+                    continue
+                }
+                // A call that hasn't begun yet receives this value.
+                let isScheduled = newest.withLock { held in
+                    defer { held = .some(value) }
+                    return held != nil
+                }
+                if isScheduled { continue }
+                schedule {
+                    let value = newest.withLock { $0.take() }
+                    if let value, state.isActive { receive(value) }
+                }
             }
         }
         task.withLock { $0 = new }

@@ -104,7 +104,7 @@ public struct DefaultsSnapshot: Hashable, Sendable {
 
     /// A typed key's value, or its default.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        if let domain, let other = key.domain, other != domain {
+        if let domain, let other = key.domain, other != domain, UserDefaults.name(ofDomain: other) != domain {
             UserDefaults.report(DefaultsProblem(foreign: key.name, of: other, besides: domain))
             return key.defaultValue
         }

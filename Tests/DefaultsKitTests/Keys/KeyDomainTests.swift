@@ -79,11 +79,18 @@ struct KeyDomainTests {
             }
             #expect(domains.withLock { $0 } == 9 && defaults[own] == 2 && defaults[size] == 9 && reported() == 2)
             var both = defaults.updates(of: own, size).makeAsyncIterator()
-            let values = await both.next()
-            #expect(values?.0 == 2 && values?.1 == 9 && reported() == 1)
+            let pair = await both.next()
+            #expect(pair?.0 == 2 && pair?.1 == 9 && reported() == 1)
             var snapshots = defaults.snapshots().makeAsyncIterator()
             let snapshot = await snapshots.next()
             #expect(snapshot?[own] == 2 && snapshot?[size] == 9 && reported() == 1)
+            defaults.register(size)
+            #expect(defaults.object(forKey: "size") as? Int == 2 && reported() == 1)
+            let global = DefaultsKey("x", default: 0, domain: ".GlobalPreferences")
+            defaults[global] = 4
+            var globals = defaults.updates(of: [AnyDefaultsKey(global)]).makeAsyncIterator()
+            let values = await globals.next()
+            #expect(values?[global] == 4 && reported() == 0)
         }
     }
 

@@ -41,6 +41,11 @@ struct StoringTests {
                 values[DefaultsKey("count", default: 0, domain: "org.example.editor")] = 5
             }
         }
+        #expect(throws: DefaultsProblem.self) {
+            try defaults.store { values in
+                values[count] = values[DefaultsKey("count", default: 7, domain: "org.example.editor")]
+            }
+        }
         #expect(throws: Stop.self) {
             try defaults.store { values in
                 values[count] += 1
@@ -102,12 +107,22 @@ struct StoringTests {
         #expect(eventually { calls.withLock { $0.count } == 1 })
         calls.withLock { $0[0] }()
         #expect(values.withLock { $0 } == [1, 2, 20])
-        observation.cancel()
-        defaults[count] = 3
+        // A call that is waiting receives the newest value.
+        for value in 3...50 { defaults[count] = value }
+        #expect(eventually { values.withLock { $0.last } == 50 })
         #expect(eventually { calls.withLock { $0.count } == 2 })
+        let isNewest = eventually {
+            calls.withLock { $0.last }?()
+            return values.withLock { $0.last } == 500
+        }
+        #expect(isNewest)
+        observation.cancel()
+        let (count, last) = (calls.withLock { $0.count }, values.withLock { $0.count })
+        defaults[self.count] = 51
+        #expect(eventually { calls.withLock { $0.count } == count + 1 })
         _ = scheduled
         scheduled = nil
-        calls.withLock { $0[1] }()
-        #expect(values.withLock { $0 } == [1, 2, 20])
+        calls.withLock { $0[count] }()
+        #expect(values.withLock { $0.count } == last)
     }
 }
