@@ -78,7 +78,7 @@ struct DomainManifest {
         if violation.rule == .type, violation.path.isEmpty, case .string? = values[violation.key],
             case .string(let kind)? = violation.limit, let option = Self.typeOptions[kind]
         {
-            return "\(violation.description.dropLast()), and not a string: use \(option)."
+            return "\(violation.description.dropLast()), and not a string: `defaults write` sets one with \(option)."
         }
         guard violation.rule == .unknown else { return violation.description }
         if violation.path.isEmpty, let inner = manifest.key(at: violation.key) {

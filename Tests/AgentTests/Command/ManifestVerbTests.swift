@@ -23,6 +23,8 @@ struct ManifestVerbTests {
           { pfm_name = Host; pfm_type = string; pfm_require = always; },
           { pfm_name = Token; pfm_type = string; pfm_sensitive = <*BY>; }); }
         """
+    private static let noString =
+        "\"Size\" must be a whole number, and not a string: `defaults write` sets one with -int."
     private static let unknown = "is not a key that the manifest describes."
 
     private static func write(_ arguments: String..., fails errors: String, strictly: Bool = false) -> CommandCase {
@@ -35,7 +37,7 @@ struct ManifestVerbTests {
         write("Size", "-int", "12", fails: ""),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72."),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72. Nothing was changed.", strictly: true),
-        write("Size", "12", fails: "\"Size\" must be a whole number, and not a string: use -int."),
+        write("Size", "12", fails: noString),
         // A value that is there already is still asked for.
         CommandCase(
             files: ["p/a.b.plist": "{ Size = <*I99>; }"],
@@ -65,7 +67,7 @@ struct ManifestVerbTests {
             files: ["p/a.b.plist": "{ Password = geheim; }"], commands: [["explain", "a.b", "Password"]],
             output: "* you, any host  $P/a.b.plist  \"(sensitive)\"\n"),
         // The whole domain is replaced.
-        write("{ Size = 1; }", fails: "\"Size\" must be a whole number, and not a string: use -int."),
+        write("{ Size = 1; }", fails: noString),
         // Only what an edit changes is checked.
         CommandCase(
             files: ["p/a.b.plist": "{ Size = <*I99>; Other = 1; }"],
