@@ -116,6 +116,9 @@ final class FolderTests {
         try folder.add("1-1.env", [1])
         chmod("\(own)/1-1.env", 0o600)
         #expect(!folder.isReadableByGroup)
+        // Only a file can be one of the machine's.
+        mkfifo("\(own)/2-2.env", 0o600)
+        #expect(folder.isReadableByGroup)
     }
 
     @Test("The folder is the one to which a link in its path leads now")

@@ -130,8 +130,9 @@ package struct FolderTransport: FleetTransport {
         guard let folder = try? folder().status(), folder.st_mode & S_ISGID != 0, folder.st_mode & readable != 0,
             let subfolder = try? subfolder(of: own), let status = try? subfolder.status()
         else { return true }
-        guard let newest = try? files(of: own).last, let file = try? subfolder.open("\(newest)", flags: O_RDONLY),
-            let newest = try? file.status()
+        guard let newest = try? files(of: own).last,
+            let file = try? subfolder.open("\(newest)", flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+            let newest = try? file.status(), newest.isRegular
         else { return status.st_mode & readable != 0 }
         return status.st_mode & newest.st_mode & readable != 0
     }
