@@ -41,7 +41,8 @@ package struct TravelRules: Sendable {
 
     /// The name of an entry of the list: a domain or a pattern of domains, and perhaps a key or a pattern of keys.
     ///
-    /// Each pattern of keys has an entry of its own, so that people on two machines may add different ones at a time.
+    /// Each pattern of keys has an entry of its own, so that people on two machines may add different ones at the same
+    /// time.
     package struct Entry: Hashable, Sendable {
         package var domain: String
         /// A key or a pattern of keys; `nil` for all keys.
@@ -65,18 +66,25 @@ package struct TravelRules: Sendable {
     }
 
     private let rules: [Rule]
+    /// The names of the entries that can't be read, in order.
+    package let unreadable: [String]
 
     /// Reads the list; entries that can't be read add nothing.
     package init(_ list: DomainValues) {
         var rules: [String: Rule] = [:]
+        var unreadable: [String] = []
         for (name, value) in list.sorted(by: { $0.key < $1.key }) {
-            guard case .boolean(let travels) = value else { continue }
+            guard case .boolean(let travels) = value else {
+                unreadable.append(name)
+                continue
+            }
             let entry = Entry(name)
             let pattern = GlobPattern(entry.key ?? "*")
             var rule = rules[entry.domain] ?? Rule(domain: GlobPattern(entry.domain))
             if travels { rule.keys.append(pattern) } else { rule.except.append(pattern) }
             rules[entry.domain] = rule
         }
+        self.unreadable = unreadable
         self.rules = rules.sorted { $0.key < $1.key }.map(\.value).filter { !$0.keys.isEmpty }
     }
 

@@ -212,6 +212,14 @@ struct Overview {
                     id: id, name: names[id], newest: times?.newest, received: times?.received, unread: unread,
                     ahead: ahead > Stamp.tolerance ? ahead / 1_000 : 0))
         }
+        let unreadable = TravelRules(added).unreadable.map(\.quotedForShell)
+        if !unreadable.isEmpty {
+            problems.append(
+                "The list of what travels has entries of another version, which add nothing: "
+                    + "\(unreadable.joined(separator: ", ")). Upgrade defaultsd if that is a later one. Otherwise, "
+                    + "replace each with `defaults fleet add`, or remove it with `defaults delete "
+                    + "\(TravelRules.list)`.")
+        }
         for machine in machines where machine.ahead > 0 {
             let name = machine.name?.name ?? machine.id.text
             problems.append(
@@ -231,7 +239,7 @@ struct Overview {
         }
         let names = added.filter { $1 == true }.keys.sorted().joined(separator: ", ")
         lines.append(
-            added.isEmpty ? "Nothing has been added yet: see `defaults fleet add --help`." : "Added: \(names).")
+            names.isEmpty ? "Nothing has been added yet: see `defaults fleet add --help`." : "Added: \(names).")
         for machine in machines {
             let left =
                 machine.name?.hasLeft == true ? " has left" : machine.name?.approval != nil ? " is joining" : ""
