@@ -340,6 +340,47 @@ class JoinTests(FleetCase):
         await_true(lambda: not list((self.place / "folder").rglob("*.key")), "the end of the answer")
         self.assertEqual(list((self.place / "folder").rglob("join")), [])
 
+    def test_a_second_approval_answers_again_and_changes_nothing(self):
+        a, b = self.prepared()
+        process, code = b.ask()
+        process.send_signal(signal.SIGSTOP)
+        entries = []
+        for _ in range(2):
+            a.fleet("approve", code)
+            entries.append(a.values("org.defaultsd.fleet.machines"))
+            answer, = (self.place / "folder").rglob("*.key")
+            answer.unlink()
+        a.fleet("approve", code)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(entries[0], entries[1])
+        await_true(lambda: [machine["name"] for machine in a.status()["machines"]] == ["b"], "the machine")
+
+    def test_the_last_machine_leaves_its_files_to_one_that_is_joining(self):
+        a, b = self.prepared()
+        process, code = b.ask("--review")
+        a.fleet("approve", code)
+        folder = self.place / "folder"
+        await_true(lambda: not list(folder.rglob("*.key")), "the end of the answer")
+        a.stop()
+        a.fleet("leave")
+        output, _ = process.communicate("fleet\n", 60)
+        self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(b.value(DOMAIN, "Font"), "Mono")
+
+    def test_a_domain_whose_keys_were_all_removed_is_added_again(self):
+        a, = self.shared("a")
+        a.set(DOMAIN, "Font", "Mono")
+        a.fleet("add", DOMAIN)
+        a.fleet("remove", DOMAIN, "*")
+        a.fleet("add", DOMAIN)
+        self.assertEqual(a.values("org.defaultsd.fleet"), {DOMAIN: True})
+        # Entries of another version are named.
+        a.run("write", "org.defaultsd.fleet", DOMAIN, "{Keys = (Font);}")
+        self.assertIn(f"another version, which add nothing: {DOMAIN}.", " ".join(a.status()["problems"]))
+        self.assertIn("Nothing has been added yet", a.fleet("status").stdout)
+
     def test_somebody_with_the_folder_alone_can_answer_nothing(self):
         a, b = self.prepared()
         process, code = b.ask()

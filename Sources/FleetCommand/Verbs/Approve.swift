@@ -27,7 +27,8 @@ struct Approve: ParsableCommand {
         let folder = member.folder
         let names = try MachineName.all(try Member.backend())
         // An answer may have been lost.
-        let requests = try folder.machines().filter { names[$0].map { $0.approval != nil } ?? true }
+        let requests = try folder.machines()
+            .filter { state.times[$0] == nil && names[$0].map { $0.approval != nil } ?? true }
             .compactMap { member.request(of: $0) }
         guard !code.isEmpty else {
             if requests.isEmpty { print("No machine is asking to join, as far as the folder has synced.") }
@@ -42,12 +43,15 @@ struct Approve: ParsableCommand {
                 "No machine that is asking to join shows this code. If it has only just asked, wait until the folder "
                     + "has synced here.", .notFound)
         }
-        let name = MachineName(name: request.name, approval: Timestamp.now().milliseconds)
-        let backend = try Member.backend()
-        // By this, the connector writes the snapshot that the other machine waits for.
-        try backend.edit(
-            Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
-        try backend.synchronize(Domain(TravelRules.machines))
+        // By this, the connector writes the snapshot that the other machine waits for. A machine that has joined
+        // meanwhile has an entry of its own.
+        if names[request.machine] == nil {
+            let name = MachineName(name: request.name, approval: Timestamp.now().milliseconds)
+            let backend = try Member.backend()
+            try backend.edit(
+                Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
+            try backend.synchronize(Domain(TravelRules.machines))
+        }
         let grant = FleetGrant(member.secret, approval: (member.membership.machine, state.last))
         try folder.add(FolderTransport.answerName(for: request.machine), try request.answer(grant, to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")

@@ -205,7 +205,7 @@ struct Overview {
             let times = state.times[id]
             // It only waits for its approval, or has given up.
             if unread == 0, times == nil, names[id] == nil { continue }
-            if unread == 0, names[id]?.approval != nil, member.request(of: id) == nil { continue }
+            if unread == 0, times == nil, names[id]?.approval != nil, member.request(of: id) == nil { continue }
             let ahead = times.map { $0.newest > max(now, $0.received) ? $0.newest - max(now, $0.received) : 0 } ?? 0
             machines.append(
                 Machine(
@@ -242,7 +242,8 @@ struct Overview {
             names.isEmpty ? "Nothing has been added yet: see `defaults fleet add --help`." : "Added: \(names).")
         for machine in machines {
             let left =
-                machine.name?.hasLeft == true ? " has left" : machine.name?.approval != nil ? " is joining" : ""
+                machine.name?.hasLeft == true
+                ? " has left" : machine.name?.approval != nil && machine.received == nil ? " is joining" : ""
             let name = "\(machine.name?.name ?? "An unknown machine")\(left)"
             let newest = machine.newest.flatMap { $0 > 1 ? "newest edit \(Self.text($0))" : nil } ?? "no edit yet"
             let unread = machine.unread > 0 ? ", \(machine.unread.counting("file")) not read yet" : ""
