@@ -60,9 +60,13 @@ struct Leave: ParsableCommand {
         try folder.remove(FolderTransport.requestName)
         let hasAnswered = try folder.names(of: membership.machine).contains {
             FolderTransport.machine(answeredBy: $0) != nil
+        // One that was approved here may not have sent anything yet.
+        let hasOthers = try MachineName.all(try Member.backend()).contains { machine, name in
+            machine != membership.machine && !name.hasLeft
+        }
         }
         // No other machine needs the files of a fleet of one machine; in another fleet, they would be in the way.
-        if let connector, connector.state.times.isEmpty, !hasAnswered { try folder.removeAll() }
+        if let connector, connector.state.times.isEmpty, !hasAnswered, !hasOthers { try folder.removeAll() }
         try home.removeAll()
         // Another fleet has another list. While this was a member, removing it would have removed it for all machines.
         // If this fails, the next join does it.
