@@ -618,7 +618,7 @@ class FailureTests(FleetCase):
         config.rename(away)
         config.mkdir(mode=0o700)
         for name in lists:
-            await_true(lambda: any(f"The values of {name} are gone" in text for text in a.status()["problems"]), name)
+            await_true(lambda: any(f"The file of {name} is missing" in text for text in a.status()["problems"]), name)
         self.assertEqual([b.values(name) for name in lists], before)
         self.assertEqual(a.status()["added"], {DOMAIN: True})
         b.set(DOMAIN, "Font", "Sans")
@@ -628,7 +628,7 @@ class FailureTests(FleetCase):
         self.assert_equal_soon(DOMAIN, {"Font": "Sans", "Size": "Small"}, a, b)
         await_true(lambda: a.status()["problems"] == [], "the end of the problem")
 
-    def test_two_machines_add_different_keys_at_a_time(self):
+    def test_two_machines_add_different_keys_at_the_same_time(self):
         a, b = machines = [self.machine(name) for name in "ab"]
         tool = Tool(*machines)
         with tool:

@@ -146,7 +146,7 @@ struct TravelList {
         let new = Dictionary(changes.map { ($0.name, $1.map { PropertyListValue.boolean($0) }) }) { $1 }
         guard new.allSatisfy({ $1 != nil || stored[$0] == values[$0] }) else {
             throw Failure(
-                "The file with the list of what travels is gone. Try again when it is back; without it, in a minute.",
+                "The file with the list of what travels is missing. Restore the file, or wait a minute, and try again.",
                 .temporaryFailure)
         }
         let list = Domain(TravelRules.list)

@@ -52,18 +52,20 @@ struct Leave: ParsableCommand {
             let leaving = try member.connector(of: try Member.client(), scope: scopes.scope)
             try leaving.finish()
             guard try leaving.settle() else {
-                throw Failure("Preferences are changing right now. Try again.", .temporaryFailure)
+                let away = leaving.problems.values.first { if case .away = $0 { true } else { false } }
+                throw Failure(
+                    away?.report.message ?? "Preferences are changing right now. Try again.", .temporaryFailure)
             }
             try leaving.announce(MachineName(name: membership.name, hasLeft: true).propertyList)
             connector = leaving
         }
         try folder.remove(FolderTransport.requestName)
-        let hasAnswered = try folder.names(of: membership.machine).contains {
-            FolderTransport.machine(answeredBy: $0) != nil
         // One that was approved here may not have sent anything yet.
         let hasOthers = try MachineName.all(try Member.backend()).contains { machine, name in
             machine != membership.machine && !name.hasLeft
         }
+        let hasAnswered = try folder.names(of: membership.machine).contains {
+            FolderTransport.machine(answeredBy: $0) != nil
         }
         // No other machine needs the files of a fleet of one machine; in another fleet, they would be in the way.
         if let connector, connector.state.times.isEmpty, !hasAnswered, !hasOthers { try folder.removeAll() }

@@ -83,12 +83,12 @@ extension FleetProblem {
             )
         case .away(let domain, _) where TravelRules.isOwn(domain.description):
             (
-                "The values of \(domain) are gone with their file. They still hold, and are written again after a "
+                "The file of \(domain) is missing. Its entries still apply, and are written again after a "
                     + "minute, once other preferences are there.", false
             )
         case .away(let domain, let count):
             (
-                "The values of \(domain) are gone with their file. If they aren't back within a minute, its "
+                "The file of \(domain) is missing. If it isn't back within a minute, its "
                     + "\(count.counting("key")) will be removed on all machines.", false
             )
         case .refused(let key, let error):
