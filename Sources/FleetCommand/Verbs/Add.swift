@@ -36,6 +36,8 @@ struct Add: ParsableCommand {
         let list = try TravelList(backend)
         let added = keys.isEmpty ? [TravelRules.Entry(domain: domain, key: nil)] : list.entries(of: domain, keys: keys)
         var changes = Dictionary(added.map { ($0, true as Bool?) }) { $1 }
+        // `remove DOMAIN "*"` has excepted all keys.
+        for entry in added where entry.key == nil { changes[.init(domain: domain, key: "*")] = .some(nil) }
         // Without keys, what was excepted before stays so.
         for entry in list.entries(of: domain, keys: except) where changes[entry] == nil { changes[entry] = false }
         try list.change(changes)
