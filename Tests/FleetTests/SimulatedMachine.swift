@@ -18,6 +18,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     /// The keys that the agent lets nobody set.
     var refused: Set<String> = []
     var connector: Connector?
+    /// Whether the connector ends when it writes its state.
+    var crashesWhenWriting = false
 
     init(_ id: MachineID, in world: World) { (self.id, self.world) = (id, world) }
 
@@ -148,7 +150,7 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     }
 
     func write(_ state: ConnectorState) throws(DefaultsError) {
-        if world.crashes(self) { throw DefaultsError(.notSaved, "A crash.") }
+        if crashesWhenWriting || world.crashes(self) { throw DefaultsError(.notSaved, "A crash.") }
         stored = state.propertyList
     }
 

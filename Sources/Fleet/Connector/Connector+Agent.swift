@@ -132,7 +132,8 @@ extension Connector {
             isChanged = true
         }
         let passed = edits.keys.filter { sent[$0].map { cursor.revision <= $0.cursor.revision } ?? false }
-        state.replica.pass(over: passed)
+        // A later edit of this machine, without a record, may still have to be set.
+        state.replica.pass(over: passed.filter { [state, sent] in state.replica.newest[$0] == sent[$0]?.stamp })
         for key in passed { edits[key] = nil }
         record(edits, at: milliseconds, cursor)
     }
@@ -149,14 +150,18 @@ extension Connector {
             state.know(key, as: value)
             state.delayed[key] = nil
             if isApproval(key) { state.needsSnapshot = true }
-            if let winner = state.replica.newest[key], winner.machine != machine {
-                // It was late: another machine's edit is newer.
-                overrule(key, by: winner)
-            } else {
-                state.overruled.removeAll { $0.key == key }
-            }
+            overruleIfLate(key)
         }
         isChanged = true
+    }
+
+    /// Records whether an edit that was made here has lost: another machine's may be newer.
+    func overruleIfLate(_ key: FleetKey) {
+        if let winner = state.replica.newest[key], winner.machine != machine {
+            overrule(key, by: winner)
+        } else {
+            state.overruled.removeAll { $0.key == key }
+        }
     }
 
     /// Returns whether an edit that was made here approves another machine, which begins with what this one has.

@@ -28,7 +28,7 @@ package final class Connector {
     /// The rules as of the cursor.
     var rules: TravelRules
     /// The last edits of keys that were sent before a crash, with the positions of their records.
-    var sent: [FleetKey: (cursor: Cursor, value: PropertyListValue?)] = [:]
+    var sent: [FleetKey: (cursor: Cursor, value: PropertyListValue?, stamp: Stamp)] = [:]
     /// Whether an edit was sent as this machine's own of which its agent has no record.
     var isCopied = false
     /// Whether something was received since the last ``apply()``.
@@ -146,7 +146,8 @@ package final class Connector {
             state.replica.adopt(set)
             for envelope in set.envelopes {
                 state.know(envelope.key, as: envelope.value)
-                sent[envelope.key] = (cursor, envelope.value)
+                sent[envelope.key] = (cursor, envelope.value, envelope.stamp)
+                overruleIfLate(envelope.key)
             }
         } else {
             _ = state.replica.receive(set)
