@@ -79,10 +79,11 @@ struct FleetTests {
 
     @Test("A list whose directory goes and comes back stays in force, and younger values of others stay")
     func directoryGoesAndComesBack() {
-        for hours in [0, 1] {
+        for (hours, restarts) in [(0, false), (1, false), (0, true), (1, true)] {
             let (world, one, other) = Self.pair()
             let lists = [TravelRules.list, TravelRules.machines].map { other.values[$0] }
             one.moveAway()
+            if restarts { one.connector = nil }
             world.runOne(one)
             world.wait(milliseconds: UInt64(hours) * 3_600_000)
             #expect(world.rest())
@@ -111,6 +112,133 @@ struct FleetTests {
         #expect(other.values["d0"] ?? [:] == [:])
     }
 
+    @Test("A value that another machine edits while its directory is away replaces the one that comes back")
+    func editWhileAway() {
+        for wait in [0, 60_000] as [UInt64] {
+            let (world, one, other) = Self.pair()
+            one.change(["k1": nil], of: "d0")
+            #expect(world.heal())
+            one.moveAway()
+            world.runOne(one)
+            world.wait(milliseconds: 10)
+            other.change(["k0": 5], of: "d0")
+            #expect(world.rest())
+            world.wait(milliseconds: wait)
+            #expect(world.rest())
+            #expect(other.values["d0"] == ["k0": 5])
+            one.moveBack()
+            #expect(world.rest())
+            for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 5]) }
+        }
+    }
+
+    @Test("A file that goes before another machine's older edit arrives is removed on all machines nevertheless")
+    func olderEditWhileAway() {
+        let (world, one, other) = Self.pair()
+        one.change(["k1": nil], of: "d0")
+        #expect(world.heal())
+        other.change(["k0": 5], of: "d0")
+        world.wait(milliseconds: 10)
+        one.moveAway("d0")
+        world.runOne(one)
+        #expect(world.rest())
+        world.wait(milliseconds: 60_000)
+        #expect(world.rest())
+        for machine in [one, other] { #expect(machine.values["d0"] ?? [:] == [:]) }
+    }
+
+    @Test("A snapshot that is due while a domain is away waits for it, and its younger edits stay")
+    func snapshotWhileAway() {
+        let (world, one, other) = Self.pair()
+        one.moveAway("d0")
+        world.runOne(one)
+        one.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        #expect(world.rest())
+        #expect(one.connector?.state.away["d0"]?.isSettled == false)
+        #expect(one.connector?.state.needsSnapshot == true)
+        other.change(["k0": 5], of: "d0")
+        #expect(world.rest())
+        one.moveBack()
+        #expect(world.heal())
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 5, "k1": 2]) }
+        #expect(one.connector?.state.needsSnapshot == false)
+    }
+
+    @Test("A snapshot that is due while the list of what travels is away has it")
+    func snapshotWhileListIsAway() {
+        let (world, one, other) = Self.pair()
+        one.moveAway(TravelRules.list)
+        world.runOne(one)
+        let new = world.add()
+        new.approval = (one.id, one.connector?.state.last ?? 0)
+        one.change([new.id.text: ["Name": "new"]], of: TravelRules.machines)
+        #expect(world.rest())
+        #expect(one.connector?.state.away[TravelRules.list.description]?.isSettled == false)
+        #expect(new.values[TravelRules.list] == other.values[TravelRules.list])
+        #expect(new.values["d0"] == ["k0": 1, "k1": 2])
+    }
+
+    @Test("A busy value isn't removed when the day ends while its domain is away")
+    func busyKeyWhileAway() {
+        let (world, one, other) = Self.pair()
+        for number in 10..<40 { one.change(["k0": .integer(Int64(number))], of: "d0") }
+        world.runOne(one)
+        #expect(one.connector?.state.delayed.isEmpty == false)
+        world.wait(milliseconds: 86_400_000 - world.milliseconds % 86_400_000 - 10)
+        one.moveAway("d0")
+        world.runOne(one)
+        world.wait(milliseconds: 20)
+        #expect(world.rest())
+        #expect(other.values["d0"]?["k0"] != nil)
+        one.moveBack()
+        #expect(world.rest())
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 39, "k1": 2]) }
+    }
+
+    @Test("A file that goes isn't a removal at once because an app writes another key")
+    func otherKeyWhileAway() {
+        let (world, one, other) = Self.pair()
+        one.change(["k1": nil], of: "d0")
+        #expect(world.heal())
+        one.moveAway("d0")
+        world.runOne(one)
+        one.change(["Token": 1], of: "d0")
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1])
+        world.wait(milliseconds: 60_000)
+        #expect(world.rest())
+        #expect(other.values["d0"] ?? [:] == [:])
+    }
+
+    @Test("Values that are removed from a file which is still there are removed on all machines at once")
+    func removalInFile() {
+        let (world, one, other) = Self.pair()
+        one.change(["Token": 1], of: "d0")
+        #expect(world.rest())
+        one.change(["k0": nil, "k1": nil], of: "d0", source: .file)
+        #expect(world.rest())
+        #expect(one.connector?.problems.isEmpty == true)
+        #expect(other.values["d0"] ?? [:] == [:])
+    }
+
+    @Test("An edit that was sent before a crash settles the one that lost before it")
+    func lostEditAndCrash() {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.wait(milliseconds: 10)
+        other.change(["k0": 4], of: "d0")
+        #expect(world.rest())
+        #expect(one.connector?.state.overruled.count == 1)
+        one.crashesWhenWriting = true
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        #expect(one.connector == nil)
+        one.crashesWhenWriting = false
+        #expect(world.rest())
+        #expect(other.values["d0"]?["k0"] == 3)
+        #expect(one.connector?.state.overruled.isEmpty == true)
+    }
+
     @Test("A list whose file is removed is written again, and only edits of its entries remove what they name")
     func listFileGoes() {
         let (world, one, other) = Self.pair()
@@ -126,7 +254,7 @@ struct FleetTests {
         #expect(other.values[TravelRules.list] == ["d0": true])
     }
 
-    @Test("Different keys of one domain that two machines add at a time both travel")
+    @Test("Different keys of one domain that two machines add at the same time both travel")
     func concurrentAdditions() {
         let (world, one, other) = Self.pair()
         one.change(["d2/x": true], of: TravelRules.list)

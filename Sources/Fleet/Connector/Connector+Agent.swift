@@ -81,7 +81,7 @@ extension Connector {
     ) throws(DefaultsError) {
         var changes = changeSet.changes
         if changeSet.source == .file, !isOwn {
-            if goesAway(domain, with: changes, at: milliseconds) { return }
+            if try goesAway(domain, with: changes, at: milliseconds) { return }
             changes = edits(among: changes, of: domain, at: milliseconds)
         }
         if isOwn { confirm(changes, of: domain) } else { send(changes, of: domain, at: milliseconds, cursor) }
@@ -191,13 +191,14 @@ extension Connector {
             // Until the file is repaired, nobody knows its values.
             if snapshot.damage != nil { continue }
             let values = snapshot.values
-            for key in keys where reason(against: key) == nil {
-                if state.hasChanged(key, to: values[key.key]) || state.replica.unconfirmed[key] != nil {
+            for key in keys where !isAway(key, with: values) {
+                let hasChanged = state.hasChanged(key, to: values[key.key]) || state.replica.unconfirmed[key] != nil
+                if hasChanged, reason(against: key) == nil {
                     record([key: values[key.key]], at: state.delayed[key] ?? 0)
                 }
+                state.delayed[key] = nil
+                isChanged = true
             }
-            for key in keys { state.delayed[key] = nil }
-            isChanged = true
         }
     }
 

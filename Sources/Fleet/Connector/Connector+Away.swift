@@ -6,21 +6,20 @@ import PropertyList
 package struct AwayDomain: Hashable, Sendable {
     /// The time at which it went, in milliseconds since 1970.
     package var since: UInt64
-    /// The number of its keys, those that don't travel, too.
-    var count: Int
     /// The hashes of the travelling values that it had.
     var hashes: [String: ContentHash]
     /// The values that it had, if it is one of the fleet's own domains.
     var values: DomainValues?
-    /// Whether it has been away for so long that its removal counts, or its values were set again.
+    /// Whether it has been away for so long that its removal counts.
     package var isSettled = false
 }
 
 /// Files that go and come as a whole, which is no decision about their values.
 ///
-/// A domain that goes waits for a minute, in which its values don't count as removed. After that, they are removed on
-/// all machines; but the fleet's own domains are written again. If the file ever comes back, its values have the times
-/// that they had: they don't replace what was edited meanwhile.
+/// What is missing in a file that is still there was removed. A domain that goes waits for a minute, in which its
+/// values don't count as removed. After that, they are removed on all machines; but the fleet's own domains are written
+/// again. If the file ever comes back, its values have the times that they had: they don't replace what was edited
+/// meanwhile.
 extension Connector {
     /// The time for which a domain may be away before its removal counts, in milliseconds.
     private static let patience: UInt64 = 60_000
@@ -28,12 +27,22 @@ extension Connector {
     /// Records that a domain is away, if changes that a foreign writer has made leave none of its travelling values.
     ///
     /// - Returns: Whether it is.
-    func goesAway(_ domain: String, with changes: [KeyChange], at milliseconds: UInt64) -> Bool {
+    /// - Throws: If the agent can't be used.
+    func goesAway(
+        _ domain: String, with changes: [KeyChange], at milliseconds: UInt64
+    ) throws(DefaultsError) -> Bool {
         guard changes.allSatisfy({ $0.new == nil }) else { return false }
         let former = Dictionary(changes.map { ($0.key, $0.old) }) { $1 }
         let hashes = knownHashes(of: domain)
-        guard hashes.keys.allSatisfy({ former[$0] != nil }) else { return false }
-        let away = AwayDomain(since: milliseconds, count: changes.count, hashes: hashes)
+        guard !hashes.isEmpty, hashes.keys.allSatisfy({ former[$0] != nil }) else { return false }
+        // A write is in the log before it makes a file. So a file that is there before its values are asked for, as of
+        // this very record, is the one from which these were removed.
+        let name = try DomainName(domain)
+        let hasFile = agent.fileTime(of: name) != nil
+        let snapshot = try agent.snapshot(of: name)
+        let isCurrent = position.map { snapshot.cursor.revision <= $0.revision } ?? true
+        if hasFile, isCurrent, snapshot.damage == nil, changes.count == 1 || !snapshot.values.isEmpty { return false }
+        let away = AwayDomain(since: milliseconds, hashes: hashes)
         return goesAway(domain, as: away, having: former.compactMapValues(\.self))
     }
 
@@ -47,6 +56,11 @@ extension Connector {
         state.away[domain] = away
         isChanged = true
         return true
+    }
+
+    /// Returns whether a key may have no value only because its domain is away.
+    func isAway(_ key: FleetKey, with values: DomainValues) -> Bool {
+        values[key.key] == nil && state.away[key.domain]?.isSettled == false
     }
 
     func knownHashes(of domain: String) -> [String: ContentHash] {
@@ -105,37 +119,38 @@ extension Connector {
             let name = try DomainName(domain)
             let snapshot = try agent.snapshot(of: name)
             if snapshot.damage != nil { continue }
-            let missing = away.hashes.keys.map { FleetKey(domain, $0) }.filter { key in
-                snapshot.values[key.key] == nil && state.known[key] != nil && state.replica.unconfirmed[key] == nil
-                    && reason(against: key) == nil
+            let absent = away.hashes.keys.map { FleetKey(domain, $0) }.filter { key in
+                isAway(key, with: snapshot.values) && reason(against: key) == nil
             }
             isChanged = true
-            if missing.isEmpty {
+            if absent.isEmpty {
                 state.away[domain] = nil
                 continue
             }
-            let isRemovalOfOne = away.count == 1 && agent.fileTime(of: name) != nil
+            let missing = absent.filter { state.known[$0] != nil }
             // An empty directory may be where another one is mounted.
             let isLong = agent.now.milliseconds >= away.since + Self.patience
             let mayBeMountPoint = TravelRules.isOwn(domain) && !here.contains { $0.description != domain }
-            if isRemovalOfOne || isLong && !mayBeMountPoint {
+            // What others have edited since then comes, whatever happens to the file.
+            let rest = missing.filter { key in
+                state.replica.unconfirmed[key].map { $0.stamp.milliseconds <= away.since } ?? true
+            }
+            if missing.isEmpty || isLong && !mayBeMountPoint {
                 state.away[domain]?.isSettled = true
-                try settle(missing, of: name, after: away, asRemoval: isRemovalOfOne || !TravelRules.isOwn(domain))
-            } else {
-                problems["away \(domain)"] = .away(name, missing.count)
+                settle(missing, removing: rest, of: name, after: away)
+            } else if !rest.isEmpty {
+                problems["away \(domain)"] = .away(name, rest.count)
             }
         }
     }
 
     /// Removes the keys of a domain that is away on all machines, or sets them again here.
     private func settle(
-        _ keys: [FleetKey], of domain: DomainName, after away: AwayDomain, asRemoval isRemoval: Bool
-    ) throws(DefaultsError) {
-        if isRemoval {
-            record(Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }), at: away.since)
-            guard domain == TravelRules.list else { return }
-            let changes = keys.map { KeyChange(key: $0.key, old: state.list[$0.key], new: nil) }
-            return try readList(after: changes, isOwn: false) { _ in away.since }
+        _ keys: [FleetKey], removing removed: [FleetKey], of domain: DomainName, after away: AwayDomain
+    ) {
+        guard TravelRules.isOwn(domain.description) else {
+            for key in keys { state.know(key, as: nil) }
+            return record(Dictionary(uniqueKeysWithValues: removed.map { ($0, nil) }), at: away.since)
         }
         guard let values = away.values else { return receiveAgain(keys) }
         for key in keys { if let value = values[key.key] { state.replica.restore(key, to: value) } }

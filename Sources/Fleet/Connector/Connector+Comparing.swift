@@ -36,10 +36,12 @@ extension Connector {
     /// - Parameter time: The latest time at which that may have happened, in milliseconds.
     /// - Throws: If the agent can't be used.
     private func compareList(at time: UInt64) throws(DefaultsError) {
+        let hasFile = agent.fileTime(of: TravelRules.list) != nil
         guard let values = try listValues() else { return }
-        let hashes = knownHashes(of: TravelRules.list.description)
-        let away = AwayDomain(since: time, count: state.list.count, hashes: hashes)
-        if values.isEmpty, goesAway(TravelRules.list.description, as: away, having: state.list) { return }
+        let list = TravelRules.list.description
+        let away = AwayDomain(since: time, hashes: knownHashes(of: list))
+        let isRemovalOfOne = hasFile && state.list.count == 1
+        if values.isEmpty, !isRemovalOfOne, goesAway(list, as: away, having: state.list) { return }
         let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             .map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }
         // The connector may have set them itself.
@@ -63,6 +65,7 @@ extension Connector {
         (hasGap, unknown) = (false, [:])
         let here = Set(try agent.domains().map(\.description))
         let lost = Set(state.known.keys.map(\.domain)).subtracting(here)
+            .filter { state.away[$0]?.isSettled != false }
         for domain in lost {
             // Nobody knows whether somebody has removed it, or it was lost. So it comes back from the fleet.
             state.replica.forget { $0.domain == domain }
@@ -95,7 +98,9 @@ extension Connector {
     ) throws(DefaultsError) {
         // Until the machine has joined, nobody knows which values are new.
         let meaning = state.hasJoined || meaning == .addition ? meaning : .beginning
-        let snapshot = try agent.snapshot(of: try DomainName(domain))
+        let name = try DomainName(domain)
+        let hasFile = agent.fileTime(of: name) != nil
+        let snapshot = try agent.snapshot(of: name)
         // Its last good values may be missing; when it is repaired, records come.
         if snapshot.damage != nil { return }
         let values = snapshot.values
@@ -104,8 +109,10 @@ extension Connector {
         let fleetKeys = state.replica.newest.keys.filter { $0.domain == domain }
         if meaning == .edits, !TravelRules.isOwn(domain), fleetKeys.allSatisfy({ values[$0.key] == nil }) {
             let hashes = knownHashes(of: domain)
-            let away = AwayDomain(since: milliseconds, count: hashes.count, hashes: hashes)
-            if goesAway(domain, as: away, having: nil) { return }
+            let away = AwayDomain(since: milliseconds, hashes: hashes)
+            // Other values may have been written after the file was gone.
+            let isRemovalOfOne = hasFile && hashes.count == 1 && values.isEmpty
+            if !isRemovalOfOne, goesAway(domain, as: away, having: nil) { return }
         }
         let isBack = meaning == .edits && isBack(domain, at: milliseconds) { values[$0].map(ConnectorState.hash) }
         var outdated: [FleetKey] = []
@@ -118,6 +125,7 @@ extension Connector {
         where isWanted(key) && reason(against: key) == nil {
             let value = values[key.key]
             let hasChanged = state.hasChanged(key, to: value)
+            if hasChanged, isAway(key, with: values) { continue }
             let pending = state.replica.unconfirmed[key]
             switch meaning {
             case .addition:
@@ -133,7 +141,6 @@ extension Connector {
             case .edits:
                 // What has been received may be set already.
                 guard hasChanged, pending == nil || pending?.value != value else { break }
-                if value == nil, state.away[domain]?.isSettled == false { break }
                 if isBack, isOutdated(key, being: value, at: milliseconds) {
                     outdated.append(key)
                     break

@@ -207,10 +207,12 @@ package final class Connector {
         }
         var values: [FleetKey: PropertyListValue] = [:]
         for key in keys where !isKept(key) && state.replica.unconfirmed[key] == nil {
-            values[key] = snapshots[key.domain]?.values[key.key]
+            let stored = snapshots[key.domain]?.values ?? [:]
+            let isAway = isAway(key, with: stored) && state.known[key] != nil
+            values[key] = isAway ? state.away[key.domain]?.values?[key.key] : stored[key.key]
             if state.hasChanged(key, to: values[key]) {
-                // If no record is coming, one was missed.
-                hasGap = try agent.barrier(of: nil) == state.cursor
+                // What is away comes back, or is removed in a minute. Otherwise, no record means a gap.
+                hasGap = try !isAway && agent.barrier(of: nil) == state.cursor
                 return nil
             }
         }

@@ -29,7 +29,7 @@ package struct ConnectorState: Sendable {
     /// The changes of keys on one day.
     package var counts = DailyCounts()
     /// The times of the last edits of keys that have changed too often today, which are sent tomorrow.
-    var delayed: [FleetKey: UInt64] = [:]
+    package var delayed: [FleetKey: UInt64] = [:]
     /// The latest edits on this machine that lost against ones of other machines, of which they didn't know.
     package var overruled: [OverruledEdit] = []
 
@@ -231,7 +231,7 @@ extension ConnectorState {
 extension AwayDomain {
     fileprivate var propertyList: PropertyListValue {
         var entries: DomainValues = [
-            "since": .integer(Int64(clamping: since)), "count": .integer(Int64(count)), "settled": .boolean(isSettled),
+            "since": .integer(Int64(clamping: since)), "settled": .boolean(isSettled),
             "hashes": .dictionary(hashes.mapValues { .integer(Int64(bitPattern: $0.value)) }),
         ]
         entries["values"] = values.map { .dictionary($0) }
@@ -240,11 +240,10 @@ extension AwayDomain {
 
     fileprivate init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, let since = UInt64(number: entries["since"]),
-            let count = UInt64(number: entries["count"]), case .boolean(let isSettled)? = entries["settled"],
-            case .dictionary(let hashes)? = entries["hashes"]
+            case .boolean(let isSettled)? = entries["settled"], case .dictionary(let hashes)? = entries["hashes"]
         else { return nil }
         self.init(
-            since: since, count: Int(clamping: count),
+            since: since,
             hashes: hashes.compactMapValues { value in
                 if case .integer(let hash) = value { ContentHash(value: UInt64(bitPattern: hash)) } else { nil }
             }, isSettled: isSettled)
