@@ -41,7 +41,8 @@ extension Engine {
         await finishReloads(of: names)
         if store.hasOpenDisplaced(among: domains) { await examineDisplaced() }
         let failures = await save(pending(among: domains)).map(\.error)
-        await resumeJournal()
+        // Otherwise, each command that waits for its own edit would try.
+        if domains == nil { await resumeJournal() }
         return (store.cursor, failures)
     }
 
