@@ -340,21 +340,18 @@ class JoinTests(FleetCase):
         await_true(lambda: not list((self.place / "folder").rglob("*.key")), "the end of the answer")
         self.assertEqual(list((self.place / "folder").rglob("join")), [])
 
-    def test_a_second_approval_answers_again_and_changes_nothing(self):
+    def test_a_second_approval_answers_again(self):
         a, b = self.prepared()
         process, code = b.ask()
         process.send_signal(signal.SIGSTOP)
-        entries = []
         for _ in range(2):
             a.fleet("approve", code)
-            entries.append(a.values("org.defaultsd.fleet.machines"))
             answer, = (self.place / "folder").rglob("*.key")
             answer.unlink()
         a.fleet("approve", code)
         process.send_signal(signal.SIGCONT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
-        self.assertEqual(entries[0], entries[1])
         await_true(lambda: [machine["name"] for machine in a.status()["machines"]] == ["b"], "the machine")
 
     def test_the_last_machine_leaves_its_files_to_one_that_is_joining(self):

@@ -43,15 +43,13 @@ struct Approve: ParsableCommand {
                 "No machine that is asking to join shows this code. If it has only just asked, wait until the folder "
                     + "has synced here.", .notFound)
         }
-        // By this, the connector writes the snapshot that the other machine waits for. A machine that has joined
-        // meanwhile has an entry of its own.
-        if names[request.machine] == nil {
-            let name = MachineName(name: request.name, approval: Timestamp.now().milliseconds)
-            let backend = try Member.backend()
-            try backend.edit(
-                Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
-            try backend.synchronize(Domain(TravelRules.machines))
-        }
+        // By this, the connector writes the snapshot that the other machine waits for, also if it was approved before:
+        // each answer asks for one that is written afterwards.
+        let name = MachineName(name: request.name, approval: Timestamp.now().milliseconds)
+        let backend = try Member.backend()
+        try backend.edit(
+            Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
+        try backend.synchronize(Domain(TravelRules.machines))
         let grant = FleetGrant(member.secret, approval: (member.membership.machine, state.last))
         try folder.add(FolderTransport.answerName(for: request.machine), try request.answer(grant, to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")
