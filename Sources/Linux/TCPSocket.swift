@@ -12,7 +12,7 @@ package struct TCPSocket {
 
     /// Looks up the socket with an address that is connected to another, or that listens if there is no such socket.
     ///
-    /// It fails with `ENOENT` if there is none, or if the kernel can't look up sockets, since it lacks `tcp_diag`.
+    /// Fails with `ENOENT` if there is none, or if the kernel lacks `tcp_diag`, and so can't look up sockets.
     package init(at own: sockaddr_in, connectedTo peer: sockaddr_in?) throws(SystemCall.Failure) {
         let peer = peer ?? sockaddr_in()
         var found = linux_tcp_socket()

@@ -60,7 +60,7 @@ final class Refusal: ChannelInboundHandler {
             + "Connection: close\r\n\r\n\(reason)\n"
         let channel = context.channel
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
-        // What arrives is discarded meanwhile: closing at once would discard the answer.
+        // Discard the request meanwhile: closing at once would discard the answer.
         context.eventLoop.scheduleTask(in: .milliseconds(500)) { channel.close(promise: nil) }
     }
 

@@ -123,7 +123,7 @@ package final class Journal: Sendable {
     func close(_ state: ForkSafeMutex<some LoggedState>) {
         // Wait until a new version of the file is complete.
         archive.withLock { archive in
-            // What kept the log from being written may be over.
+            // The disk may have space again.
             if logFile.withLock({ !$0.isInPlace || $0.problem != nil }) {
                 _ = replaceFile(of: state, within: .init(), archive: &archive)
             }

@@ -63,7 +63,7 @@ extension UserDefaults {
 
     /// Does the same as the other form.
     public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) async throws {
-        // Foundation doesn't wait for the disk.
+        // Foundation doesn't wait for the disk. The closure calls the other form, rather than this one again.
         let store: () throws -> Void = { try self.store(value, for: key) }
         try store()
     }

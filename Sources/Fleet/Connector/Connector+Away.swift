@@ -16,7 +16,7 @@ package struct AwayDomain: Hashable, Sendable {
 
 /// Files that go and come as a whole, which is no decision about their values.
 ///
-/// What is missing in a file that is still there was removed. A domain that goes waits for a minute, in which its
+/// A key that is missing in a file that is still there was removed. A domain that goes waits for a minute, in which its
 /// values don't count as removed. After that, they are removed on all machines; but the fleet's own domains are written
 /// again. If the file ever comes back, its values have the times that they had: they don't replace what was edited
 /// meanwhile.
@@ -114,7 +114,7 @@ extension Connector {
         problems = problems.filter { if case .away = $0.value { false } else { true } }
         guard state.away.values.contains(where: { !$0.isSettled }) else { return }
         let here = try agent.domains()
-        // What is settled is remembered until the file comes back.
+        // A settled domain is remembered until the file comes back.
         for (domain, away) in state.away.sorted(by: { $0.key < $1.key }) where !away.isSettled {
             let name = try DomainName(domain)
             let snapshot = try agent.snapshot(of: name)
@@ -131,7 +131,7 @@ extension Connector {
             // An empty directory may be where another one is mounted.
             let isLong = agent.now.milliseconds >= away.since + Self.patience
             let mayBeMountPoint = TravelRules.isOwn(domain) && !here.contains { $0.description != domain }
-            // What others have edited since then comes, whatever happens to the file.
+            // Later edits by other machines are set here, whatever happens to the file.
             let rest = missing.filter { key in
                 state.replica.unconfirmed[key].map { $0.stamp.milliseconds <= away.since } ?? true
             }

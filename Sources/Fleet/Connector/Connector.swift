@@ -211,7 +211,7 @@ package final class Connector {
             let isAway = isAway(key, with: stored) && state.known[key] != nil
             values[key] = isAway ? state.away[key.domain]?.values?[key.key] : stored[key.key]
             if state.hasChanged(key, to: values[key]) {
-                // What is away comes back, or is removed in a minute. Otherwise, no record means a gap.
+                // An away domain comes back, or is removed in a minute. Otherwise, no record means a gap.
                 hasGap = try !isAway && agent.barrier(of: nil) == state.cursor
                 return nil
             }

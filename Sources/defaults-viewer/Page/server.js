@@ -51,7 +51,7 @@ async function listener() {
 }
 
 async function post(path, body, limit = null) {
-    // What is typed isn't sent to a program that has taken the viewer's port.
+    // Another program that has taken the viewer's port mustn't get what is typed.
     const number = await listener();
     const headers = { "Content-Type": "application/json" };
     const signal = limit && AbortSignal.timeout(limit);
