@@ -195,9 +195,10 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // The program alone imports grpc-swift, which brings a part of Foundation that changes the meaning of `stat`.
-        .executableTarget(
-            name: "defaults-fleet",
+        // Fleets on etcd, with grpc-swift, which brings a part of Foundation that changes the meaning of `stat`; empty
+        // without its trait.
+        .target(
+            name: "FleetEtcd",
             dependencies: [
                 "Fleet", "FleetCommand", "Linux",
                 .product(name: "Crypto", package: "swift-crypto", condition: fleetEtcd),
@@ -210,9 +211,11 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf", condition: fleetEtcd),
                 .product(name: "X509", package: "swift-certificates", condition: fleetEtcd),
             ],
-            exclude: ["Etcd/etcd.proto"],
+            exclude: ["etcd.proto"],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "defaults-fleet", dependencies: ["FleetCommand", "FleetEtcd", "Linux"], swiftSettings: settings),
 
         // Measurements that take too long or need too quiet a machine for the tests, and the peers to compare with.
         // The benchmark runs the agent and the command, so they are built with it.
@@ -281,6 +284,16 @@ let package = Package(
         .testTarget(name: "ManifestsTests", dependencies: ["Manifests", "PropertyList"], swiftSettings: settings),
         .testTarget(
             name: "FleetTests", dependencies: ["DefaultsCore", "Fleet", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "FleetEtcdTests",
+            dependencies: [
+                "Fleet", "FleetCommand", "FleetEtcd",
+                .product(name: "GRPCCore", package: "grpc-swift-2", condition: fleetEtcd),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: fleetEtcd),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf", condition: fleetEtcd),
+                .product(name: "X509", package: "swift-certificates", condition: fleetEtcd),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),

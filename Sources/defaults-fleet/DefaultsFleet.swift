@@ -1,5 +1,8 @@
 #if Fleet
 import FleetCommand
+#if FleetEtcd
+import FleetEtcd
+#endif
 
 /// `defaults-fleet`, which `defaults fleet` runs.
 @main

@@ -5,6 +5,7 @@ import FleetCommand
 import FoundationEssentials
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
+import GRPCProtobuf
 import Glibc
 import Linux
 import NIOCore
@@ -71,11 +72,7 @@ final class EtcdClient: RegisterService {
         request.limit = Self.page
         var pairs: [Etcdserverpb_KeyValue] = []
         while true {
-            let page = try read {
-                try await Etcdserverpb_KV.Client(wrapping: $0).range($1, options: $2)
-            } with: {
-                request
-            }
+            let page = try read(.range, with: request)
             pairs += page.kvs
             if request.revision == 0 { request.revision = page.header.revision }
             guard page.more, let last = page.kvs.last else {
@@ -88,12 +85,7 @@ final class EtcdClient: RegisterService {
     func register(_ name: String) throws(RegisterFailure) -> Register? {
         var request = Etcdserverpb_RangeRequest()
         request.key = FleetData(name)
-        let answer = try read {
-            try await Etcdserverpb_KV.Client(wrapping: $0).range($1, options: $2)
-        } with: {
-            request
-        }
-        return answer.kvs.first.map { Register($0) }
+        return try read(.range, with: request).kvs.first.map { Register($0) }
     }
 
     func write(
@@ -103,7 +95,8 @@ final class EtcdClient: RegisterService {
         let lease = writes.contains(where: \.isTemporary) ? try lease() : 0
         request.compare = expected.map { name, revision in
             .with {
-                ($0.key, $0.target, $0.result) = (FleetData(name), .mod, .equal)
+                // Compare.MOD, and Compare.EQUAL.
+                ($0.key, $0.target, $0.result) = (FleetData(name), 2, 0)
                 $0.modRevision = revision
             }
         }
@@ -119,11 +112,7 @@ final class EtcdClient: RegisterService {
                 }
             }
         }
-        let answer = try call {
-            try await Etcdserverpb_KV.Client(wrapping: $0).txn($1, options: $2)
-        } with: {
-            request
-        }
+        let answer = try call(.transaction, with: request)
         return answer.succeeded ? answer.header.revision : nil
     }
 
@@ -140,15 +129,8 @@ final class EtcdClient: RegisterService {
         // A client may use a lease only if it may write all of the lease's keys.
         let id = Self.firstLease + Self.firstLease(of: credentials.role) + day * 64 + leaseNumber
         if day == leaseDay { return id }
-        var request = Etcdserverpb_LeaseGrantRequest()
-        (request.id, request.ttl) = (id, Self.leaseDays * 86_400)
         do throws(RegisterFailure) {
-            let grant = request
-            _ = try call {
-                try await Etcdserverpb_Lease.Client(wrapping: $0).leaseGrant($1, options: $2)
-            } with: {
-                grant
-            }
+            _ = try call(.grantLease, with: .with { ($0.id, $0.ttl) = (id, Self.leaseDays * 86_400) })
         } catch {
             guard case .refused(let reason) = error, reason.contains("lease already exists") else { throw error }
         }
@@ -159,32 +141,33 @@ final class EtcdClient: RegisterService {
     // MARK: Requests
 
     /// Makes a request that changes nothing, of one member after the other until one answers.
-    private func read<Request: Sendable, Answer: Sendable>(
-        _ body:
-            @escaping @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Request, CallOptions) async throws -> Answer,
-        with request: () -> Request
+    private func read<Request, Answer>(
+        _ method: EtcdMethod<Request, Answer>, with request: Request
     ) throws(RegisterFailure) -> Answer {
         for _ in credentials.endpoints {
-            do throws(RegisterFailure) { return try call(body, with: request) } catch {
+            do throws(RegisterFailure) { return try call(method, with: request) } catch {
                 guard case .unavailable = error else { throw error }
             }
         }
-        return try call(body, with: request)
+        return try call(method, with: request)
     }
 
     /// Makes a request, and waits for the answer.
-    func call<Request: Sendable, Answer: Sendable>(
-        _ body:
-            @escaping @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Request, CallOptions) async throws -> Answer,
-        with request: () -> Request
+    func call<Request, Answer>(
+        _ method: EtcdMethod<Request, Answer>, with request: Request
     ) throws(RegisterFailure) -> Answer {
         let connection: Connection
         if let requests { connection = requests } else { connection = try connect() }
         requests = connection
         let client = connection.client
-        let request = request()
         let result = Self.wait { () async -> Result<Answer, RegisterFailure> in
-            do { return .success(try await body(client, request, .etcd(timeout: Self.timeout))) } catch {
+            do {
+                return .success(
+                    try await client.unary(
+                        request: ClientRequest(message: request), descriptor: method.descriptor,
+                        serializer: ProtobufSerializer(), deserializer: ProtobufDeserializer(),
+                        options: .etcd(timeout: Self.timeout), onResponse: { try $0.message }))
+            } catch {
                 return .failure(RegisterFailure(error))
             }
         }
@@ -275,23 +258,24 @@ final class EtcdClient: RegisterService {
 
         init(_ prefix: String, after revision: Int64, on connection: Connection) {
             self.connection = connection
-            var create = Etcdserverpb_WatchRequest()
-            create.createRequest = .with {
-                ($0.key, $0.rangeEnd) = (FleetData(prefix), Etcdserverpb_RangeRequest(prefix).rangeEnd)
-                $0.startRevision = revision + 1
+            let watch = Etcdserverpb_WatchRequest.with {
+                $0.createRequest.key = FleetData(prefix)
+                $0.createRequest.rangeEnd = EtcdRange.end(of: prefix)
+                $0.createRequest.startRevision = revision + 1
             }
-            let (request, events) = (create, events)
-            task = Task.detached { [client = connection.client] in
+            task = Task.detached { [client = connection.client, events] in
                 // A member that has lost its leader ends the watch then, instead of staying silent.
-                let metadata: Metadata = ["hasleader": "true"]
+                let request = StreamingClientRequest(metadata: ["hasleader": "true"]) { writer in
+                    try await writer.write(watch)
+                    // The stream of requests stays open until the watch ends.
+                    while true { try await Task.sleep(for: .seconds(3_600)) }
+                }
                 do {
-                    try await Etcdserverpb_Watch.Client(wrapping: client).watch(
-                        metadata: metadata, options: .etcd(timeout: nil)
-                    ) { writer in
-                        try await writer.write(request)
-                        // The stream of requests stays open until the watch ends.
-                        while true { try await Task.sleep(for: .seconds(3_600)) }
-                    } onResponse: { response in
+                    let method = EtcdMethod.watch
+                    try await client.bidirectionalStreaming(
+                        request: request, descriptor: method.descriptor, serializer: ProtobufSerializer(),
+                        deserializer: ProtobufDeserializer<Etcdserverpb_WatchResponse>(), options: .etcd(timeout: nil)
+                    ) { response in
                         for try await message in response.messages { try events.add(message) }
                     }
                     events.end(.unavailable("etcd has ended the watch."))
@@ -305,78 +289,6 @@ final class EtcdClient: RegisterService {
 
         func next(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
             try events.next(within: milliseconds)
-        }
-    }
-}
-
-/// The events of a watch that haven't been received yet.
-private final class EventQueue: Sendable {
-    private struct State {
-        var events: [RegisterEvent] = []
-        var registers = 0
-        var end: RegisterFailure?
-    }
-
-    /// The number of registers after which a slow receiver gets a gap instead.
-    private static let maximum = 20_000
-
-    private let state = ForkSafeMutex(State())
-    /// Readable while there are events, or the end.
-    let descriptor = EventDescriptor.open()
-
-    deinit { close(descriptor) }
-
-    func add(_ message: Etcdserverpb_WatchResponse) throws {
-        if message.compactRevision > 0 { return add(.gap, count: 0) }
-        if message.canceled { throw RegisterFailure.unavailable("etcd has ended the watch: \(message.cancelReason)") }
-        if message.events.isEmpty { return }
-        var (changed, removed): ([String: Register], Set<String>) = ([:], [])
-        for event in message.events {
-            let register = Register(event.kv)
-            if event.type == .delete {
-                changed[register.name] = nil
-                removed.insert(register.name)
-            } else {
-                changed[register.name] = register
-                removed.remove(register.name)
-            }
-        }
-        let revision = message.events.map(\.kv.modRevision).max() ?? message.header.revision
-        add(
-            .changes(Array(changed.values), removed: Array(removed), revision: revision),
-            count: message.events.count)
-    }
-
-    private func add(_ event: RegisterEvent, count: Int) {
-        state.withLock { state in
-            if state.registers + count > Self.maximum { (state.events, state.registers) = ([.gap], 0) }
-            state.events.append(event)
-            state.registers += count
-        }
-        EventDescriptor.signal(descriptor)
-    }
-
-    func end(_ failure: RegisterFailure) {
-        state.withLock { $0.end = failure }
-        EventDescriptor.signal(descriptor)
-    }
-
-    func next(within milliseconds: Int32) throws(RegisterFailure) -> RegisterEvent? {
-        let end = MonotonicTime.now() + Int64(milliseconds)
-        while true {
-            EventDescriptor.reset(descriptor)
-            let next = state.withLock { state -> Result<RegisterEvent, RegisterFailure>? in
-                if state.events.isEmpty { return state.end.map { .failure($0) } }
-                let event = state.events.removeFirst()
-                if case .changes(let changed, let removed, _) = event {
-                    state.registers = max(0, state.registers - changed.count - removed.count)
-                }
-                return .success(event)
-            }
-            if let next { return try next.get() }
-            guard end > .now() else { return nil }
-            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            poll(&polled, 1, end.millisecondsLeft)
         }
     }
 }
@@ -410,7 +322,7 @@ extension CallOptions {
 }
 
 extension RegisterFailure {
-    fileprivate init(_ error: any Error) {
+    init(_ error: any Error) {
         if let failure = error as? RegisterFailure {
             self = failure
             return
@@ -440,7 +352,7 @@ extension RegisterFailure {
 }
 
 extension Register {
-    fileprivate init(_ pair: Etcdserverpb_KeyValue) {
+    init(_ pair: Etcdserverpb_KeyValue) {
         self.init(String(decoding: pair.key, as: UTF8.self), Array(pair.value), revision: pair.modRevision)
     }
 }

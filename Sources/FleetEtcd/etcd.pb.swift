@@ -10,8 +10,9 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// The parts of etcd's interface that a fleet uses, with etcd's names and numbers, as of its version 3.4. The Swift files
-/// beside this one are generated from it by .ci/etcd-interface.
+/// The parts of etcd's interface that a fleet uses, with etcd's names and numbers, as of its version 3.4. The Swift file
+/// beside this one is generated from it by .ci/etcd-interface. An enumeration is a number here, and an answer of which
+/// nothing is used is an `Empty`: neither makes a difference on the wire.
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -30,14 +31,22 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+nonisolated struct Etcdserverpb_Empty: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 nonisolated struct Etcdserverpb_ResponseHeader: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   var clusterID: UInt64 = 0
-
-  var memberID: UInt64 = 0
 
   var revision: Int64 = 0
 
@@ -53,15 +62,9 @@ nonisolated struct Etcdserverpb_KeyValue: Sendable {
 
   var key: Data = Data()
 
-  var createRevision: Int64 = 0
-
   var modRevision: Int64 = 0
 
-  var version: Int64 = 0
-
   var value: Data = Data()
-
-  var lease: Int64 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -81,101 +84,9 @@ nonisolated struct Etcdserverpb_RangeRequest: Sendable {
 
   var revision: Int64 = 0
 
-  var sortOrder: Etcdserverpb_RangeRequest.SortOrder = .none
-
-  var sortTarget: Etcdserverpb_RangeRequest.SortTarget = .key
-
-  var serializable: Bool = false
-
   var keysOnly: Bool = false
 
-  var countOnly: Bool = false
-
   var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  nonisolated enum SortOrder: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case none // = 0
-    case ascend // = 1
-    case descend // = 2
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .none
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .none
-      case 1: self = .ascend
-      case 2: self = .descend
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .none: return 0
-      case .ascend: return 1
-      case .descend: return 2
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_RangeRequest.SortOrder] = [
-      .none,
-      .ascend,
-      .descend,
-    ]
-
-  }
-
-  nonisolated enum SortTarget: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case key // = 0
-    case version // = 1
-    case create // = 2
-    case mod // = 3
-    case value // = 4
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .key
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .key
-      case 1: self = .version
-      case 2: self = .create
-      case 3: self = .mod
-      case 4: self = .value
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .key: return 0
-      case .version: return 1
-      case .create: return 2
-      case .mod: return 3
-      case .value: return 4
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_RangeRequest.SortTarget] = [
-      .key,
-      .version,
-      .create,
-      .mod,
-      .value,
-    ]
-
-  }
 
   init() {}
 }
@@ -197,8 +108,6 @@ nonisolated struct Etcdserverpb_RangeResponse: Sendable {
   var kvs: [Etcdserverpb_KeyValue] = []
 
   var more: Bool = false
-
-  var count: Int64 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -223,36 +132,12 @@ nonisolated struct Etcdserverpb_PutRequest: Sendable {
   init() {}
 }
 
-nonisolated struct Etcdserverpb_PutResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
 nonisolated struct Etcdserverpb_DeleteRangeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   var key: Data = Data()
-
-  var rangeEnd: Data = Data()
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_DeleteRangeResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var deleted: Int64 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -265,14 +150,6 @@ nonisolated struct Etcdserverpb_RequestOp: Sendable {
   // methods supported on all messages.
 
   var request: Etcdserverpb_RequestOp.OneOf_Request? = nil
-
-  var requestRange: Etcdserverpb_RangeRequest {
-    get {
-      if case .requestRange(let v)? = request {return v}
-      return Etcdserverpb_RangeRequest()
-    }
-    set {request = .requestRange(newValue)}
-  }
 
   var requestPut: Etcdserverpb_PutRequest {
     get {
@@ -293,52 +170,8 @@ nonisolated struct Etcdserverpb_RequestOp: Sendable {
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Request: Equatable, Sendable {
-    case requestRange(Etcdserverpb_RangeRequest)
     case requestPut(Etcdserverpb_PutRequest)
     case requestDeleteRange(Etcdserverpb_DeleteRangeRequest)
-
-  }
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_ResponseOp: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var response: Etcdserverpb_ResponseOp.OneOf_Response? = nil
-
-  var responseRange: Etcdserverpb_RangeResponse {
-    get {
-      if case .responseRange(let v)? = response {return v}
-      return Etcdserverpb_RangeResponse()
-    }
-    set {response = .responseRange(newValue)}
-  }
-
-  var responsePut: Etcdserverpb_PutResponse {
-    get {
-      if case .responsePut(let v)? = response {return v}
-      return Etcdserverpb_PutResponse()
-    }
-    set {response = .responsePut(newValue)}
-  }
-
-  var responseDeleteRange: Etcdserverpb_DeleteRangeResponse {
-    get {
-      if case .responseDeleteRange(let v)? = response {return v}
-      return Etcdserverpb_DeleteRangeResponse()
-    }
-    set {response = .responseDeleteRange(newValue)}
-  }
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  nonisolated enum OneOf_Response: Equatable, Sendable {
-    case responseRange(Etcdserverpb_RangeResponse)
-    case responsePut(Etcdserverpb_PutResponse)
-    case responseDeleteRange(Etcdserverpb_DeleteRangeResponse)
 
   }
 
@@ -350,118 +183,28 @@ nonisolated struct Etcdserverpb_Compare: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var result: Etcdserverpb_Compare.CompareResult = .equal
+  /// 0 is EQUAL.
+  var result: Int32 = 0
 
-  var target: Etcdserverpb_Compare.CompareTarget = .version
+  /// 2 is MOD.
+  var target: Int32 = 0
 
   var key: Data = Data()
 
-  var targetUnion: Etcdserverpb_Compare.OneOf_TargetUnion? = nil
-
   var modRevision: Int64 {
-    get {
-      if case .modRevision(let v)? = targetUnion {return v}
-      return 0
-    }
-    set {targetUnion = .modRevision(newValue)}
+    get {_modRevision ?? 0}
+    set {_modRevision = newValue}
   }
+  /// Returns true if `modRevision` has been explicitly set.
+  var hasModRevision: Bool {self._modRevision != nil}
+  /// Clears the value of `modRevision`. Subsequent reads from it will return its default value.
+  mutating func clearModRevision() {self._modRevision = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  nonisolated enum OneOf_TargetUnion: Equatable, Sendable {
-    case modRevision(Int64)
-
-  }
-
-  nonisolated enum CompareResult: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case equal // = 0
-    case greater // = 1
-    case less // = 2
-    case notEqual // = 3
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .equal
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .equal
-      case 1: self = .greater
-      case 2: self = .less
-      case 3: self = .notEqual
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .equal: return 0
-      case .greater: return 1
-      case .less: return 2
-      case .notEqual: return 3
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_Compare.CompareResult] = [
-      .equal,
-      .greater,
-      .less,
-      .notEqual,
-    ]
-
-  }
-
-  nonisolated enum CompareTarget: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case version // = 0
-    case create // = 1
-    case mod // = 2
-    case value // = 3
-    case lease // = 4
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .version
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .version
-      case 1: self = .create
-      case 2: self = .mod
-      case 3: self = .value
-      case 4: self = .lease
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .version: return 0
-      case .create: return 1
-      case .mod: return 2
-      case .value: return 3
-      case .lease: return 4
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_Compare.CompareTarget] = [
-      .version,
-      .create,
-      .mod,
-      .value,
-      .lease,
-    ]
-
-  }
-
   init() {}
+
+  fileprivate var _modRevision: Int64? = nil
 }
 
 nonisolated struct Etcdserverpb_TxnRequest: Sendable {
@@ -472,8 +215,6 @@ nonisolated struct Etcdserverpb_TxnRequest: Sendable {
   var compare: [Etcdserverpb_Compare] = []
 
   var success: [Etcdserverpb_RequestOp] = []
-
-  var failure: [Etcdserverpb_RequestOp] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -496,8 +237,6 @@ nonisolated struct Etcdserverpb_TxnResponse: Sendable {
 
   var succeeded: Bool = false
 
-  var responses: [Etcdserverpb_ResponseOp] = []
-
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -510,33 +249,20 @@ nonisolated struct Etcdserverpb_WatchRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var requestUnion: Etcdserverpb_WatchRequest.OneOf_RequestUnion? = nil
-
   var createRequest: Etcdserverpb_WatchCreateRequest {
-    get {
-      if case .createRequest(let v)? = requestUnion {return v}
-      return Etcdserverpb_WatchCreateRequest()
-    }
-    set {requestUnion = .createRequest(newValue)}
+    get {_createRequest ?? Etcdserverpb_WatchCreateRequest()}
+    set {_createRequest = newValue}
   }
-
-  var progressRequest: Etcdserverpb_WatchProgressRequest {
-    get {
-      if case .progressRequest(let v)? = requestUnion {return v}
-      return Etcdserverpb_WatchProgressRequest()
-    }
-    set {requestUnion = .progressRequest(newValue)}
-  }
+  /// Returns true if `createRequest` has been explicitly set.
+  var hasCreateRequest: Bool {self._createRequest != nil}
+  /// Clears the value of `createRequest`. Subsequent reads from it will return its default value.
+  mutating func clearCreateRequest() {self._createRequest = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  nonisolated enum OneOf_RequestUnion: Equatable, Sendable {
-    case createRequest(Etcdserverpb_WatchCreateRequest)
-    case progressRequest(Etcdserverpb_WatchProgressRequest)
-
-  }
-
   init() {}
+
+  fileprivate var _createRequest: Etcdserverpb_WatchCreateRequest? = nil
 }
 
 nonisolated struct Etcdserverpb_WatchCreateRequest: Sendable {
@@ -550,20 +276,6 @@ nonisolated struct Etcdserverpb_WatchCreateRequest: Sendable {
 
   var startRevision: Int64 = 0
 
-  var progressNotify: Bool = false
-
-  var fragment: Bool = false
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_WatchProgressRequest: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -574,7 +286,8 @@ nonisolated struct Etcdserverpb_Event: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var type: Etcdserverpb_Event.EventType = .put
+  /// 0 is PUT, 1 is DELETE.
+  var type: Int32 = 0
 
   var kv: Etcdserverpb_KeyValue {
     get {_kv ?? Etcdserverpb_KeyValue()}
@@ -586,40 +299,6 @@ nonisolated struct Etcdserverpb_Event: Sendable {
   mutating func clearKv() {self._kv = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  nonisolated enum EventType: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case put // = 0
-    case delete // = 1
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .put
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .put
-      case 1: self = .delete
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .put: return 0
-      case .delete: return 1
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_Event.EventType] = [
-      .put,
-      .delete,
-    ]
-
-  }
 
   init() {}
 
@@ -640,17 +319,11 @@ nonisolated struct Etcdserverpb_WatchResponse: Sendable {
   /// Clears the value of `header`. Subsequent reads from it will return its default value.
   mutating func clearHeader() {self._header = nil}
 
-  var watchID: Int64 = 0
-
-  var created: Bool = false
-
   var canceled: Bool = false
 
   var compactRevision: Int64 = 0
 
   var cancelReason: String = String()
-
-  var fragment: Bool = false
 
   var events: [Etcdserverpb_Event] = []
 
@@ -669,53 +342,6 @@ nonisolated struct Etcdserverpb_LeaseGrantRequest: Sendable {
   var ttl: Int64 = 0
 
   var id: Int64 = 0
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_LeaseGrantResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var header: Etcdserverpb_ResponseHeader {
-    get {_header ?? Etcdserverpb_ResponseHeader()}
-    set {_header = newValue}
-  }
-  /// Returns true if `header` has been explicitly set.
-  var hasHeader: Bool {self._header != nil}
-  /// Clears the value of `header`. Subsequent reads from it will return its default value.
-  mutating func clearHeader() {self._header = nil}
-
-  var id: Int64 = 0
-
-  var ttl: Int64 = 0
-
-  var error: String = String()
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-
-  fileprivate var _header: Etcdserverpb_ResponseHeader? = nil
-}
-
-nonisolated struct Etcdserverpb_AuthEnableRequest: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_AuthEnableResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -757,16 +383,6 @@ nonisolated struct Etcdserverpb_AuthUserAddRequest: Sendable {
   fileprivate var _options: Etcdserverpb_UserAddOptions? = nil
 }
 
-nonisolated struct Etcdserverpb_AuthUserAddResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
 nonisolated struct Etcdserverpb_AuthUserGrantRoleRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -775,16 +391,6 @@ nonisolated struct Etcdserverpb_AuthUserGrantRoleRequest: Sendable {
   var user: String = String()
 
   var role: String = String()
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
-nonisolated struct Etcdserverpb_AuthUserGrantRoleResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -803,66 +409,19 @@ nonisolated struct Etcdserverpb_AuthRoleAddRequest: Sendable {
   init() {}
 }
 
-nonisolated struct Etcdserverpb_AuthRoleAddResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
 nonisolated struct Etcdserverpb_Permission: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var permType: Etcdserverpb_Permission.TypeEnum = .read
+  /// 0 is READ, 2 is READWRITE.
+  var permType: Int32 = 0
 
   var key: Data = Data()
 
   var rangeEnd: Data = Data()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  nonisolated enum TypeEnum: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case read // = 0
-    case write // = 1
-    case readwrite // = 2
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .read
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .read
-      case 1: self = .write
-      case 2: self = .readwrite
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .read: return 0
-      case .write: return 1
-      case .readwrite: return 2
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Etcdserverpb_Permission.TypeEnum] = [
-      .read,
-      .write,
-      .readwrite,
-    ]
-
-  }
 
   init() {}
 }
@@ -890,23 +449,32 @@ nonisolated struct Etcdserverpb_AuthRoleGrantPermissionRequest: Sendable {
   fileprivate var _perm: Etcdserverpb_Permission? = nil
 }
 
-nonisolated struct Etcdserverpb_AuthRoleGrantPermissionResponse: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-}
-
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "etcdserverpb"
 
+nonisolated extension Etcdserverpb_Empty: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Empty"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Etcdserverpb_Empty, rhs: Etcdserverpb_Empty) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Etcdserverpb_ResponseHeader: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".ResponseHeader"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}cluster_id\0\u{3}member_id\0\u{1}revision\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}cluster_id\0\u{2}\u{2}revision\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -915,7 +483,6 @@ nonisolated extension Etcdserverpb_ResponseHeader: SwiftProtobuf.Message, SwiftP
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.clusterID) }()
-      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.memberID) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.revision) }()
       default: break
       }
@@ -926,9 +493,6 @@ nonisolated extension Etcdserverpb_ResponseHeader: SwiftProtobuf.Message, SwiftP
     if self.clusterID != 0 {
       try visitor.visitSingularUInt64Field(value: self.clusterID, fieldNumber: 1)
     }
-    if self.memberID != 0 {
-      try visitor.visitSingularUInt64Field(value: self.memberID, fieldNumber: 2)
-    }
     if self.revision != 0 {
       try visitor.visitSingularInt64Field(value: self.revision, fieldNumber: 3)
     }
@@ -937,7 +501,6 @@ nonisolated extension Etcdserverpb_ResponseHeader: SwiftProtobuf.Message, SwiftP
 
   static func ==(lhs: Etcdserverpb_ResponseHeader, rhs: Etcdserverpb_ResponseHeader) -> Bool {
     if lhs.clusterID != rhs.clusterID {return false}
-    if lhs.memberID != rhs.memberID {return false}
     if lhs.revision != rhs.revision {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -946,7 +509,7 @@ nonisolated extension Etcdserverpb_ResponseHeader: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Etcdserverpb_KeyValue: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".KeyValue"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}create_revision\0\u{3}mod_revision\0\u{1}version\0\u{1}value\0\u{1}lease\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{4}\u{2}mod_revision\0\u{2}\u{2}value\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -955,11 +518,8 @@ nonisolated extension Etcdserverpb_KeyValue: SwiftProtobuf.Message, SwiftProtobu
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.key) }()
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.createRevision) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.modRevision) }()
-      case 4: try { try decoder.decodeSingularInt64Field(value: &self.version) }()
       case 5: try { try decoder.decodeSingularBytesField(value: &self.value) }()
-      case 6: try { try decoder.decodeSingularInt64Field(value: &self.lease) }()
       default: break
       }
     }
@@ -969,31 +529,19 @@ nonisolated extension Etcdserverpb_KeyValue: SwiftProtobuf.Message, SwiftProtobu
     if !self.key.isEmpty {
       try visitor.visitSingularBytesField(value: self.key, fieldNumber: 1)
     }
-    if self.createRevision != 0 {
-      try visitor.visitSingularInt64Field(value: self.createRevision, fieldNumber: 2)
-    }
     if self.modRevision != 0 {
       try visitor.visitSingularInt64Field(value: self.modRevision, fieldNumber: 3)
     }
-    if self.version != 0 {
-      try visitor.visitSingularInt64Field(value: self.version, fieldNumber: 4)
-    }
     if !self.value.isEmpty {
       try visitor.visitSingularBytesField(value: self.value, fieldNumber: 5)
-    }
-    if self.lease != 0 {
-      try visitor.visitSingularInt64Field(value: self.lease, fieldNumber: 6)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Etcdserverpb_KeyValue, rhs: Etcdserverpb_KeyValue) -> Bool {
     if lhs.key != rhs.key {return false}
-    if lhs.createRevision != rhs.createRevision {return false}
     if lhs.modRevision != rhs.modRevision {return false}
-    if lhs.version != rhs.version {return false}
     if lhs.value != rhs.value {return false}
-    if lhs.lease != rhs.lease {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1001,7 +549,7 @@ nonisolated extension Etcdserverpb_KeyValue: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Etcdserverpb_RangeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".RangeRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}range_end\0\u{1}limit\0\u{1}revision\0\u{3}sort_order\0\u{3}sort_target\0\u{1}serializable\0\u{3}keys_only\0\u{3}count_only\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}range_end\0\u{1}limit\0\u{1}revision\0\u{4}\u{4}keys_only\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1013,11 +561,7 @@ nonisolated extension Etcdserverpb_RangeRequest: SwiftProtobuf.Message, SwiftPro
       case 2: try { try decoder.decodeSingularBytesField(value: &self.rangeEnd) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.limit) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self.revision) }()
-      case 5: try { try decoder.decodeSingularEnumField(value: &self.sortOrder) }()
-      case 6: try { try decoder.decodeSingularEnumField(value: &self.sortTarget) }()
-      case 7: try { try decoder.decodeSingularBoolField(value: &self.serializable) }()
       case 8: try { try decoder.decodeSingularBoolField(value: &self.keysOnly) }()
-      case 9: try { try decoder.decodeSingularBoolField(value: &self.countOnly) }()
       default: break
       }
     }
@@ -1036,20 +580,8 @@ nonisolated extension Etcdserverpb_RangeRequest: SwiftProtobuf.Message, SwiftPro
     if self.revision != 0 {
       try visitor.visitSingularInt64Field(value: self.revision, fieldNumber: 4)
     }
-    if self.sortOrder != .none {
-      try visitor.visitSingularEnumField(value: self.sortOrder, fieldNumber: 5)
-    }
-    if self.sortTarget != .key {
-      try visitor.visitSingularEnumField(value: self.sortTarget, fieldNumber: 6)
-    }
-    if self.serializable != false {
-      try visitor.visitSingularBoolField(value: self.serializable, fieldNumber: 7)
-    }
     if self.keysOnly != false {
       try visitor.visitSingularBoolField(value: self.keysOnly, fieldNumber: 8)
-    }
-    if self.countOnly != false {
-      try visitor.visitSingularBoolField(value: self.countOnly, fieldNumber: 9)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1059,27 +591,15 @@ nonisolated extension Etcdserverpb_RangeRequest: SwiftProtobuf.Message, SwiftPro
     if lhs.rangeEnd != rhs.rangeEnd {return false}
     if lhs.limit != rhs.limit {return false}
     if lhs.revision != rhs.revision {return false}
-    if lhs.sortOrder != rhs.sortOrder {return false}
-    if lhs.sortTarget != rhs.sortTarget {return false}
-    if lhs.serializable != rhs.serializable {return false}
     if lhs.keysOnly != rhs.keysOnly {return false}
-    if lhs.countOnly != rhs.countOnly {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
 }
 
-nonisolated extension Etcdserverpb_RangeRequest.SortOrder: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0NONE\0\u{1}ASCEND\0\u{1}DESCEND\0")
-}
-
-nonisolated extension Etcdserverpb_RangeRequest.SortTarget: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0KEY\0\u{1}VERSION\0\u{1}CREATE\0\u{1}MOD\0\u{1}VALUE\0")
-}
-
 nonisolated extension Etcdserverpb_RangeResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".RangeResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{1}kvs\0\u{1}more\0\u{1}count\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{1}kvs\0\u{1}more\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1090,7 +610,6 @@ nonisolated extension Etcdserverpb_RangeResponse: SwiftProtobuf.Message, SwiftPr
       case 1: try { try decoder.decodeSingularMessageField(value: &self._header) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.kvs) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.more) }()
-      case 4: try { try decoder.decodeSingularInt64Field(value: &self.count) }()
       default: break
       }
     }
@@ -1110,9 +629,6 @@ nonisolated extension Etcdserverpb_RangeResponse: SwiftProtobuf.Message, SwiftPr
     if self.more != false {
       try visitor.visitSingularBoolField(value: self.more, fieldNumber: 3)
     }
-    if self.count != 0 {
-      try visitor.visitSingularInt64Field(value: self.count, fieldNumber: 4)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1120,7 +636,6 @@ nonisolated extension Etcdserverpb_RangeResponse: SwiftProtobuf.Message, SwiftPr
     if lhs._header != rhs._header {return false}
     if lhs.kvs != rhs.kvs {return false}
     if lhs.more != rhs.more {return false}
-    if lhs.count != rhs.count {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1166,28 +681,9 @@ nonisolated extension Etcdserverpb_PutRequest: SwiftProtobuf.Message, SwiftProto
   }
 }
 
-nonisolated extension Etcdserverpb_PutResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".PutResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_PutResponse, rhs: Etcdserverpb_PutResponse) -> Bool {
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Etcdserverpb_DeleteRangeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".DeleteRangeRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}range_end\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1196,7 +692,6 @@ nonisolated extension Etcdserverpb_DeleteRangeRequest: SwiftProtobuf.Message, Sw
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.key) }()
-      case 2: try { try decoder.decodeSingularBytesField(value: &self.rangeEnd) }()
       default: break
       }
     }
@@ -1206,45 +701,11 @@ nonisolated extension Etcdserverpb_DeleteRangeRequest: SwiftProtobuf.Message, Sw
     if !self.key.isEmpty {
       try visitor.visitSingularBytesField(value: self.key, fieldNumber: 1)
     }
-    if !self.rangeEnd.isEmpty {
-      try visitor.visitSingularBytesField(value: self.rangeEnd, fieldNumber: 2)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Etcdserverpb_DeleteRangeRequest, rhs: Etcdserverpb_DeleteRangeRequest) -> Bool {
     if lhs.key != rhs.key {return false}
-    if lhs.rangeEnd != rhs.rangeEnd {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_DeleteRangeResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".DeleteRangeResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}deleted\0")
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.deleted) }()
-      default: break
-      }
-    }
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if self.deleted != 0 {
-      try visitor.visitSingularInt64Field(value: self.deleted, fieldNumber: 2)
-    }
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_DeleteRangeResponse, rhs: Etcdserverpb_DeleteRangeResponse) -> Bool {
-    if lhs.deleted != rhs.deleted {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1252,7 +713,7 @@ nonisolated extension Etcdserverpb_DeleteRangeResponse: SwiftProtobuf.Message, S
 
 nonisolated extension Etcdserverpb_RequestOp: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".RequestOp"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_range\0\u{3}request_put\0\u{3}request_delete_range\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{4}\u{2}request_put\0\u{3}request_delete_range\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1260,19 +721,6 @@ nonisolated extension Etcdserverpb_RequestOp: SwiftProtobuf.Message, SwiftProtob
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try {
-        var v: Etcdserverpb_RangeRequest?
-        var hadOneofValue = false
-        if let current = self.request {
-          hadOneofValue = true
-          if case .requestRange(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.request = .requestRange(v)
-        }
-      }()
       case 2: try {
         var v: Etcdserverpb_PutRequest?
         var hadOneofValue = false
@@ -1310,10 +758,6 @@ nonisolated extension Etcdserverpb_RequestOp: SwiftProtobuf.Message, SwiftProtob
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
     switch self.request {
-    case .requestRange?: try {
-      guard case .requestRange(let v)? = self.request else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    }()
     case .requestPut?: try {
       guard case .requestPut(let v)? = self.request else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
@@ -1334,90 +778,6 @@ nonisolated extension Etcdserverpb_RequestOp: SwiftProtobuf.Message, SwiftProtob
   }
 }
 
-nonisolated extension Etcdserverpb_ResponseOp: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".ResponseOp"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}response_range\0\u{3}response_put\0\u{3}response_delete_range\0")
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try {
-        var v: Etcdserverpb_RangeResponse?
-        var hadOneofValue = false
-        if let current = self.response {
-          hadOneofValue = true
-          if case .responseRange(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.response = .responseRange(v)
-        }
-      }()
-      case 2: try {
-        var v: Etcdserverpb_PutResponse?
-        var hadOneofValue = false
-        if let current = self.response {
-          hadOneofValue = true
-          if case .responsePut(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.response = .responsePut(v)
-        }
-      }()
-      case 3: try {
-        var v: Etcdserverpb_DeleteRangeResponse?
-        var hadOneofValue = false
-        if let current = self.response {
-          hadOneofValue = true
-          if case .responseDeleteRange(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.response = .responseDeleteRange(v)
-        }
-      }()
-      default: break
-      }
-    }
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    switch self.response {
-    case .responseRange?: try {
-      guard case .responseRange(let v)? = self.response else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    }()
-    case .responsePut?: try {
-      guard case .responsePut(let v)? = self.response else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-    }()
-    case .responseDeleteRange?: try {
-      guard case .responseDeleteRange(let v)? = self.response else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    }()
-    case nil: break
-    }
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_ResponseOp, rhs: Etcdserverpb_ResponseOp) -> Bool {
-    if lhs.response != rhs.response {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Etcdserverpb_Compare: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Compare"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}result\0\u{1}target\0\u{1}key\0\u{4}\u{3}mod_revision\0")
@@ -1428,17 +788,10 @@ nonisolated extension Etcdserverpb_Compare: SwiftProtobuf.Message, SwiftProtobuf
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularEnumField(value: &self.result) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.target) }()
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.result) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.target) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.key) }()
-      case 6: try {
-        var v: Int64?
-        try decoder.decodeSingularInt64Field(value: &v)
-        if let v = v {
-          if self.targetUnion != nil {try decoder.handleConflictingOneOf()}
-          self.targetUnion = .modRevision(v)
-        }
-      }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._modRevision) }()
       default: break
       }
     }
@@ -1449,16 +802,16 @@ nonisolated extension Etcdserverpb_Compare: SwiftProtobuf.Message, SwiftProtobuf
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    if self.result != .equal {
-      try visitor.visitSingularEnumField(value: self.result, fieldNumber: 1)
+    if self.result != 0 {
+      try visitor.visitSingularInt32Field(value: self.result, fieldNumber: 1)
     }
-    if self.target != .version {
-      try visitor.visitSingularEnumField(value: self.target, fieldNumber: 2)
+    if self.target != 0 {
+      try visitor.visitSingularInt32Field(value: self.target, fieldNumber: 2)
     }
     if !self.key.isEmpty {
       try visitor.visitSingularBytesField(value: self.key, fieldNumber: 3)
     }
-    try { if case .modRevision(let v)? = self.targetUnion {
+    try { if let v = self._modRevision {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
     } }()
     try unknownFields.traverse(visitor: &visitor)
@@ -1468,23 +821,15 @@ nonisolated extension Etcdserverpb_Compare: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.result != rhs.result {return false}
     if lhs.target != rhs.target {return false}
     if lhs.key != rhs.key {return false}
-    if lhs.targetUnion != rhs.targetUnion {return false}
+    if lhs._modRevision != rhs._modRevision {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
 }
 
-nonisolated extension Etcdserverpb_Compare.CompareResult: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0EQUAL\0\u{1}GREATER\0\u{1}LESS\0\u{1}NOT_EQUAL\0")
-}
-
-nonisolated extension Etcdserverpb_Compare.CompareTarget: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0VERSION\0\u{1}CREATE\0\u{1}MOD\0\u{1}VALUE\0\u{1}LEASE\0")
-}
-
 nonisolated extension Etcdserverpb_TxnRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".TxnRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}compare\0\u{1}success\0\u{1}failure\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}compare\0\u{1}success\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1494,7 +839,6 @@ nonisolated extension Etcdserverpb_TxnRequest: SwiftProtobuf.Message, SwiftProto
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.compare) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.success) }()
-      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.failure) }()
       default: break
       }
     }
@@ -1507,16 +851,12 @@ nonisolated extension Etcdserverpb_TxnRequest: SwiftProtobuf.Message, SwiftProto
     if !self.success.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.success, fieldNumber: 2)
     }
-    if !self.failure.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.failure, fieldNumber: 3)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Etcdserverpb_TxnRequest, rhs: Etcdserverpb_TxnRequest) -> Bool {
     if lhs.compare != rhs.compare {return false}
     if lhs.success != rhs.success {return false}
-    if lhs.failure != rhs.failure {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1524,7 +864,7 @@ nonisolated extension Etcdserverpb_TxnRequest: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Etcdserverpb_TxnResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".TxnResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{1}succeeded\0\u{1}responses\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{1}succeeded\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1534,7 +874,6 @@ nonisolated extension Etcdserverpb_TxnResponse: SwiftProtobuf.Message, SwiftProt
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._header) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.succeeded) }()
-      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.responses) }()
       default: break
       }
     }
@@ -1551,16 +890,12 @@ nonisolated extension Etcdserverpb_TxnResponse: SwiftProtobuf.Message, SwiftProt
     if self.succeeded != false {
       try visitor.visitSingularBoolField(value: self.succeeded, fieldNumber: 2)
     }
-    if !self.responses.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.responses, fieldNumber: 3)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Etcdserverpb_TxnResponse, rhs: Etcdserverpb_TxnResponse) -> Bool {
     if lhs._header != rhs._header {return false}
     if lhs.succeeded != rhs.succeeded {return false}
-    if lhs.responses != rhs.responses {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1568,7 +903,7 @@ nonisolated extension Etcdserverpb_TxnResponse: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Etcdserverpb_WatchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".WatchRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}create_request\0\u{4}\u{2}progress_request\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}create_request\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1576,32 +911,7 @@ nonisolated extension Etcdserverpb_WatchRequest: SwiftProtobuf.Message, SwiftPro
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try {
-        var v: Etcdserverpb_WatchCreateRequest?
-        var hadOneofValue = false
-        if let current = self.requestUnion {
-          hadOneofValue = true
-          if case .createRequest(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.requestUnion = .createRequest(v)
-        }
-      }()
-      case 3: try {
-        var v: Etcdserverpb_WatchProgressRequest?
-        var hadOneofValue = false
-        if let current = self.requestUnion {
-          hadOneofValue = true
-          if case .progressRequest(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.requestUnion = .progressRequest(v)
-        }
-      }()
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._createRequest) }()
       default: break
       }
     }
@@ -1612,22 +922,14 @@ nonisolated extension Etcdserverpb_WatchRequest: SwiftProtobuf.Message, SwiftPro
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    switch self.requestUnion {
-    case .createRequest?: try {
-      guard case .createRequest(let v)? = self.requestUnion else { preconditionFailure() }
+    try { if let v = self._createRequest {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    }()
-    case .progressRequest?: try {
-      guard case .progressRequest(let v)? = self.requestUnion else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    }()
-    case nil: break
-    }
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Etcdserverpb_WatchRequest, rhs: Etcdserverpb_WatchRequest) -> Bool {
-    if lhs.requestUnion != rhs.requestUnion {return false}
+    if lhs._createRequest != rhs._createRequest {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1635,7 +937,7 @@ nonisolated extension Etcdserverpb_WatchRequest: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Etcdserverpb_WatchCreateRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".WatchCreateRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}range_end\0\u{3}start_revision\0\u{3}progress_notify\0\u{2}\u{4}fragment\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}range_end\0\u{3}start_revision\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1646,8 +948,6 @@ nonisolated extension Etcdserverpb_WatchCreateRequest: SwiftProtobuf.Message, Sw
       case 1: try { try decoder.decodeSingularBytesField(value: &self.key) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.rangeEnd) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.startRevision) }()
-      case 4: try { try decoder.decodeSingularBoolField(value: &self.progressNotify) }()
-      case 8: try { try decoder.decodeSingularBoolField(value: &self.fragment) }()
       default: break
       }
     }
@@ -1663,12 +963,6 @@ nonisolated extension Etcdserverpb_WatchCreateRequest: SwiftProtobuf.Message, Sw
     if self.startRevision != 0 {
       try visitor.visitSingularInt64Field(value: self.startRevision, fieldNumber: 3)
     }
-    if self.progressNotify != false {
-      try visitor.visitSingularBoolField(value: self.progressNotify, fieldNumber: 4)
-    }
-    if self.fragment != false {
-      try visitor.visitSingularBoolField(value: self.fragment, fieldNumber: 8)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1676,27 +970,6 @@ nonisolated extension Etcdserverpb_WatchCreateRequest: SwiftProtobuf.Message, Sw
     if lhs.key != rhs.key {return false}
     if lhs.rangeEnd != rhs.rangeEnd {return false}
     if lhs.startRevision != rhs.startRevision {return false}
-    if lhs.progressNotify != rhs.progressNotify {return false}
-    if lhs.fragment != rhs.fragment {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_WatchProgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".WatchProgressRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_WatchProgressRequest, rhs: Etcdserverpb_WatchProgressRequest) -> Bool {
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1712,7 +985,7 @@ nonisolated extension Etcdserverpb_Event: SwiftProtobuf.Message, SwiftProtobuf._
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularEnumField(value: &self.type) }()
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._kv) }()
       default: break
       }
@@ -1724,8 +997,8 @@ nonisolated extension Etcdserverpb_Event: SwiftProtobuf.Message, SwiftProtobuf._
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    if self.type != .put {
-      try visitor.visitSingularEnumField(value: self.type, fieldNumber: 1)
+    if self.type != 0 {
+      try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 1)
     }
     try { if let v = self._kv {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
@@ -1741,13 +1014,9 @@ nonisolated extension Etcdserverpb_Event: SwiftProtobuf.Message, SwiftProtobuf._
   }
 }
 
-nonisolated extension Etcdserverpb_Event.EventType: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0PUT\0\u{1}DELETE\0")
-}
-
 nonisolated extension Etcdserverpb_WatchResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".WatchResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{3}watch_id\0\u{1}created\0\u{1}canceled\0\u{3}compact_revision\0\u{3}cancel_reason\0\u{1}fragment\0\u{2}\u{4}events\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{2}\u{3}canceled\0\u{3}compact_revision\0\u{3}cancel_reason\0\u{2}\u{5}events\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1756,12 +1025,9 @@ nonisolated extension Etcdserverpb_WatchResponse: SwiftProtobuf.Message, SwiftPr
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._header) }()
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.watchID) }()
-      case 3: try { try decoder.decodeSingularBoolField(value: &self.created) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.canceled) }()
       case 5: try { try decoder.decodeSingularInt64Field(value: &self.compactRevision) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.cancelReason) }()
-      case 7: try { try decoder.decodeSingularBoolField(value: &self.fragment) }()
       case 11: try { try decoder.decodeRepeatedMessageField(value: &self.events) }()
       default: break
       }
@@ -1776,12 +1042,6 @@ nonisolated extension Etcdserverpb_WatchResponse: SwiftProtobuf.Message, SwiftPr
     try { if let v = self._header {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
-    if self.watchID != 0 {
-      try visitor.visitSingularInt64Field(value: self.watchID, fieldNumber: 2)
-    }
-    if self.created != false {
-      try visitor.visitSingularBoolField(value: self.created, fieldNumber: 3)
-    }
     if self.canceled != false {
       try visitor.visitSingularBoolField(value: self.canceled, fieldNumber: 4)
     }
@@ -1791,9 +1051,6 @@ nonisolated extension Etcdserverpb_WatchResponse: SwiftProtobuf.Message, SwiftPr
     if !self.cancelReason.isEmpty {
       try visitor.visitSingularStringField(value: self.cancelReason, fieldNumber: 6)
     }
-    if self.fragment != false {
-      try visitor.visitSingularBoolField(value: self.fragment, fieldNumber: 7)
-    }
     if !self.events.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.events, fieldNumber: 11)
     }
@@ -1802,12 +1059,9 @@ nonisolated extension Etcdserverpb_WatchResponse: SwiftProtobuf.Message, SwiftPr
 
   static func ==(lhs: Etcdserverpb_WatchResponse, rhs: Etcdserverpb_WatchResponse) -> Bool {
     if lhs._header != rhs._header {return false}
-    if lhs.watchID != rhs.watchID {return false}
-    if lhs.created != rhs.created {return false}
     if lhs.canceled != rhs.canceled {return false}
     if lhs.compactRevision != rhs.compactRevision {return false}
     if lhs.cancelReason != rhs.cancelReason {return false}
-    if lhs.fragment != rhs.fragment {return false}
     if lhs.events != rhs.events {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -1844,93 +1098,6 @@ nonisolated extension Etcdserverpb_LeaseGrantRequest: SwiftProtobuf.Message, Swi
   static func ==(lhs: Etcdserverpb_LeaseGrantRequest, rhs: Etcdserverpb_LeaseGrantRequest) -> Bool {
     if lhs.ttl != rhs.ttl {return false}
     if lhs.id != rhs.id {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_LeaseGrantResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".LeaseGrantResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}header\0\u{1}ID\0\u{1}TTL\0\u{1}error\0")
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._header) }()
-      case 2: try { try decoder.decodeSingularInt64Field(value: &self.id) }()
-      case 3: try { try decoder.decodeSingularInt64Field(value: &self.ttl) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.error) }()
-      default: break
-      }
-    }
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._header {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if self.id != 0 {
-      try visitor.visitSingularInt64Field(value: self.id, fieldNumber: 2)
-    }
-    if self.ttl != 0 {
-      try visitor.visitSingularInt64Field(value: self.ttl, fieldNumber: 3)
-    }
-    if !self.error.isEmpty {
-      try visitor.visitSingularStringField(value: self.error, fieldNumber: 4)
-    }
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_LeaseGrantResponse, rhs: Etcdserverpb_LeaseGrantResponse) -> Bool {
-    if lhs._header != rhs._header {return false}
-    if lhs.id != rhs.id {return false}
-    if lhs.ttl != rhs.ttl {return false}
-    if lhs.error != rhs.error {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_AuthEnableRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthEnableRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthEnableRequest, rhs: Etcdserverpb_AuthEnableRequest) -> Bool {
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_AuthEnableResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthEnableResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthEnableResponse, rhs: Etcdserverpb_AuthEnableResponse) -> Bool {
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2005,25 +1172,6 @@ nonisolated extension Etcdserverpb_AuthUserAddRequest: SwiftProtobuf.Message, Sw
   }
 }
 
-nonisolated extension Etcdserverpb_AuthUserAddResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthUserAddResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthUserAddResponse, rhs: Etcdserverpb_AuthUserAddResponse) -> Bool {
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Etcdserverpb_AuthUserGrantRoleRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".AuthUserGrantRoleRequest"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}role\0")
@@ -2059,25 +1207,6 @@ nonisolated extension Etcdserverpb_AuthUserGrantRoleRequest: SwiftProtobuf.Messa
   }
 }
 
-nonisolated extension Etcdserverpb_AuthUserGrantRoleResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthUserGrantRoleResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthUserGrantRoleResponse, rhs: Etcdserverpb_AuthUserGrantRoleResponse) -> Bool {
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Etcdserverpb_AuthRoleAddRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".AuthRoleAddRequest"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0")
@@ -2108,25 +1237,6 @@ nonisolated extension Etcdserverpb_AuthRoleAddRequest: SwiftProtobuf.Message, Sw
   }
 }
 
-nonisolated extension Etcdserverpb_AuthRoleAddResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthRoleAddResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthRoleAddResponse, rhs: Etcdserverpb_AuthRoleAddResponse) -> Bool {
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Etcdserverpb_Permission: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Permission"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}permType\0\u{1}key\0\u{3}range_end\0")
@@ -2137,7 +1247,7 @@ nonisolated extension Etcdserverpb_Permission: SwiftProtobuf.Message, SwiftProto
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularEnumField(value: &self.permType) }()
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.permType) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.key) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.rangeEnd) }()
       default: break
@@ -2146,8 +1256,8 @@ nonisolated extension Etcdserverpb_Permission: SwiftProtobuf.Message, SwiftProto
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if self.permType != .read {
-      try visitor.visitSingularEnumField(value: self.permType, fieldNumber: 1)
+    if self.permType != 0 {
+      try visitor.visitSingularInt32Field(value: self.permType, fieldNumber: 1)
     }
     if !self.key.isEmpty {
       try visitor.visitSingularBytesField(value: self.key, fieldNumber: 2)
@@ -2165,10 +1275,6 @@ nonisolated extension Etcdserverpb_Permission: SwiftProtobuf.Message, SwiftProto
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
-}
-
-nonisolated extension Etcdserverpb_Permission.TypeEnum: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0READ\0\u{1}WRITE\0\u{1}READWRITE\0")
 }
 
 nonisolated extension Etcdserverpb_AuthRoleGrantPermissionRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -2205,25 +1311,6 @@ nonisolated extension Etcdserverpb_AuthRoleGrantPermissionRequest: SwiftProtobuf
   static func ==(lhs: Etcdserverpb_AuthRoleGrantPermissionRequest, rhs: Etcdserverpb_AuthRoleGrantPermissionRequest) -> Bool {
     if lhs.name != rhs.name {return false}
     if lhs._perm != rhs._perm {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Etcdserverpb_AuthRoleGrantPermissionResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AuthRoleGrantPermissionResponse"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap()
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Etcdserverpb_AuthRoleGrantPermissionResponse, rhs: Etcdserverpb_AuthRoleGrantPermissionResponse) -> Bool {
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
