@@ -92,26 +92,26 @@ struct StoringTests {
     }
 
     @Test("An observation receives the current value and later ones, until it is canceled or released")
-    func observation() throws {
+    func observation() async throws {
         let values = ForkSafeMutex<[Int]>([])
         let observation = defaults.observe(count) { value in values.withLock { $0.append(value) } }
-        #expect(eventually { values.withLock { $0 } == [1] })
+        #expect(await until { values.withLock { $0 } == [1] })
         defaults[count] = 2
-        #expect(eventually { values.withLock { $0 } == [1, 2] })
+        #expect(await until { values.withLock { $0 } == [1, 2] })
         let calls = ForkSafeMutex<[@Sendable () -> Void]>([])
         var scheduled: DefaultsObservation? = defaults.observe(
             count, on: { call in calls.withLock { $0.append(call) } }
         ) {
             value in values.withLock { $0.append(10 * value) }
         }
-        #expect(eventually { calls.withLock { $0.count } == 1 })
+        #expect(await until { calls.withLock { $0.count } == 1 })
         calls.withLock { $0[0] }()
         #expect(values.withLock { $0 } == [1, 2, 20])
         // A call that is waiting receives the newest value.
         for value in 3...50 { defaults[count] = value }
-        #expect(eventually { values.withLock { $0.last } == 50 })
-        #expect(eventually { calls.withLock { $0.count } == 2 })
-        let isNewest = eventually {
+        #expect(await until { values.withLock { $0.last } == 50 })
+        #expect(await until { calls.withLock { $0.count } == 2 })
+        let isNewest = await until {
             calls.withLock { $0.last }?()
             return values.withLock { $0.last } == 500
         }
@@ -119,7 +119,7 @@ struct StoringTests {
         observation.cancel()
         let (count, last) = (calls.withLock { $0.count }, values.withLock { $0.count })
         defaults[self.count] = 51
-        #expect(eventually { calls.withLock { $0.count } == count + 1 })
+        #expect(await until { calls.withLock { $0.count } == count + 1 })
         _ = scheduled
         scheduled = nil
         calls.withLock { $0[count] }()
