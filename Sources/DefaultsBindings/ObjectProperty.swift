@@ -1,9 +1,9 @@
 import DefaultsClient
 import DefaultsCore
 import DefaultsKit
+import Linux
 import Observation
 import PropertyList
-import Synchronization
 
 /// A property of an object of a known type, together with its key.
 ///
@@ -44,12 +44,11 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         tracking = conversion.store == nil ? nil : wakeUp.map(PropertyTracking.init)
         discards = controller.discards
         present(controller.propertyListValue(forKey: key), in: object)
-        track(object)
+        trackEdits(of: object)
     }
 
     func synchronize() -> Bool {
         guard let object else { return false }
-        let wasObserved = track(object)
         let discards = controller.discards
         let hasDiscarded = discards != self.discards
         self.discards = discards
@@ -57,12 +56,14 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
             present(controller.propertyListValue(forKey: key), in: object)
         } else if !isEdited(object) {
             pull(object)
-        } else if wasObserved {
-            push(object)
+        } else if let seen = tracking?.edit {
+            // The later change wins: if the key was set after the edit, its value isn't the one that the edit replaced.
+            let value = controller.propertyListValue(forKey: key)
+            if value == seen { push(object) } else { present(value, in: object) }
         }
         // Otherwise an edit waits for `commit()`, and a change to the key doesn't overwrite it.
-        // The property may have been set above while it wasn't tracked.
-        track(object)
+        // The property may have been set above, which isn't an edit.
+        tracking?.clear()
         return true
     }
 
@@ -106,39 +107,48 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         return (try? store(object[keyPath: keyPath])) ?? nil
     }
 
-    /// Tracks the next edit, unless it is already being tracked.
+    /// Tracks the edits of the property, if it is observable.
     ///
-    /// - Returns: Whether an edit was reported since the last call.
-    @discardableResult
-    private func track(_ object: Object) -> Bool {
-        guard let tracking, tracking.arm() else { return false }
+    /// Observation reports one edit, before the property is set, so the report tracks the next one.
+    private func trackEdits(of object: Object) {
+        guard let tracking else { return }
+        // The property is set only on the actor that the binding belongs to, and there the closure is called.
+        nonisolated(unsafe) let property = Weak(self)
         withObservationTracking {
             _ = object[keyPath: keyPath]
         } onChange: {
-            tracking.fire()
+            guard let property = property.object, let object = property.object else { return }
+            tracking.record(seeing: property.controller.propertyListValue(forKey: property.key))
+            property.trackEdits(of: object)
         }
-        return true
     }
 }
 
-/// The state of Observation for a bound property: armed while the next edit will be reported.
-///
-/// Observation reports an edit once, and before the property is set.
+private struct Weak<Object: AnyObject> {
+    private(set) weak var object: Object?
+
+    init(_ object: Object) { self.object = object }
+}
+
+/// The last edit of a bound property that Observation has reported.
 final class PropertyTracking: Sendable {
     private let wakeUp: WakeUp
-    private let isArmed = Atomic(false)
+    /// The key's value when the property was edited; `nil` without an edit.
+    private let seen = ForkSafeMutex<PropertyListValue??>(nil)
 
     init(_ wakeUp: WakeUp) {
         self.wakeUp = wakeUp
     }
 
-    /// Arms the tracking.
-    ///
-    /// - Returns: Whether the property must be tracked again, because it wasn't armed.
-    func arm() -> Bool { !isArmed.exchange(true, ordering: .acquiringAndReleasing) }
+    /// The key's value at the time of the last edit; `nil` if there was no edit.
+    var edit: PropertyListValue?? { seen.withLock { $0 } }
 
-    func fire() {
-        isArmed.store(false, ordering: .releasing)
+    /// Records an edit.
+    func record(seeing value: PropertyListValue?) {
+        seen.withLock { $0 = .some(value) }
         wakeUp.fill()
     }
+
+    /// Discards the record.
+    func clear() { seen.withLock { $0 = nil } }
 }

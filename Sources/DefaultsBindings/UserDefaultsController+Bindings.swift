@@ -8,8 +8,8 @@ extension UserDefaultsController {
     ///
     /// The property has the key's value when the call returns. Later changes to the key, by any process, set the
     /// property on the actor that called this method. An edit of the property goes to the controller: on the actor's
-    /// next turn if the property is observable, otherwise on the binding's `commit()`. If both change at the same time,
-    /// the property's edit wins.
+    /// next turn if the property is observable, otherwise on the binding's `commit()`. If the key is set between the
+    /// edit and that turn, the key's value wins, as the later one.
     ///
     /// ```swift
     /// @MainActor @Observable final class Player { var quality = 0.0 }

@@ -98,6 +98,26 @@ struct BindingTests {
         binding.unbind()
     }
 
+    @Test("The later of an edit and a change to the key wins, when both are made before the actor's next turn")
+    func laterWins() async {
+        let binding = controller.bind(document, \.title, to: .title)
+        document.title = "a"
+        defaults[.title] = "b"
+        #expect(await until { document.title == "b" } && defaults[.title] == "b")
+        defaults[.title] = "c"
+        document.title = "d"
+        #expect(await until { defaults[.title] == "d" } && document.title == "d")
+        document.title = "e"
+        defaults[.title] = "f"
+        document.title = "g"
+        #expect(await until { defaults[.title] == "g" } && document.title == "g")
+        controller.appliesImmediately = false
+        document.title = "h"
+        controller.values[.title] = "i"
+        #expect(await until { document.title == "i" } && defaults[.title] == "g")
+        binding.unbind()
+    }
+
     @Test("A binding by key name leaves the property unchanged without a value, and stores nothing by itself")
     func byName() async {
         let binding = controller.bind(document, \.title, to: "title")
