@@ -11,7 +11,7 @@ import Linux
 
 extension UserDefaults {
     #if OVER_FOUNDATION
-    /// The instances of keys' domains, by name.
+    /// The instances of keys' domains, by name; those of further domains are created for each call.
     ///
     /// Foundation's class isn't declared Sendable on all systems, but is guarded by locks of its own.
     private struct Others: @unchecked Sendable {
@@ -28,7 +28,7 @@ extension UserDefaults {
         return Self.others.withLock { others in
             if let known = others.byDomain[domain] { return known }
             let new = UserDefaults(suiteName: domain) ?? .standard
-            others.byDomain[domain] = new
+            if others.byDomain.count < 64 { others.byDomain[domain] = new }
             return new
         }
     }
@@ -41,6 +41,11 @@ extension UserDefaults {
     /// Returns the name of the domain that a key names, which may be the path of a file.
     static func name(ofDomain domain: String) -> String? { (try? DomainName(ofFile: domain))?.description }
 
+    /// The maximum number of instances that are retained for keys with a domain.
+    ///
+    /// Those for further domains are created for each call, so that a program can have a domain for each of its users.
+    static let maximumRetained = 64
+
     /// Returns the instance for a key: this one, unless the key has another domain.
     package func owner(of domain: String?) -> UserDefaults {
         guard let domain else { return self }
@@ -52,7 +57,7 @@ extension UserDefaults {
         let other = hasDomain(of: new) ? nil : new
         return others.withLock { others in
             if let known = others[domain] { return known ?? self }
-            others[domain] = .some(other)
+            if others.count < Self.maximumRetained { others[domain] = .some(other) }
             return other ?? self
         }
     }

@@ -45,7 +45,7 @@ public final class UserDefaults: Sendable {
     package let list: SearchList
     /// The domain that edits go to.
     package let domain: Domain
-    /// The instances for keys with a domain, by name; `nil` for this instance itself.
+    /// The instances for keys with a domain, by name; `nil` for this instance itself (see `maximumRetained`).
     let others = ForkSafeMutex<[String: UserDefaults?]>([:])
 
     /// Creates the preferences of a suite, which several programs may share.

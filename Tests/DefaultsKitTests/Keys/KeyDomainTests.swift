@@ -39,6 +39,17 @@ struct KeyDomainTests {
         }
     }
 
+    @Test("A program with keys of ever more domains retains few instances, and reads and sets all of them")
+    func manyDomains() throws {
+        let keys = (0..<200).map { DefaultsKey("size", default: 0, domain: "org.example.user\($0)") }
+        for (number, key) in keys.enumerated() { defaults[key] = number }
+        for (number, key) in keys.enumerated() {
+            try defaults.update(key) { $0 += 1 }
+            #expect(defaults[key] == number + 1)
+        }
+        #expect(defaults.others.withLock { $0.count } == UserDefaults.maximumRetained)
+    }
+
     @Test("Streams follow the key's own domain, of one key or of several")
     func streams() async throws {
         defaults[size] = 2
