@@ -49,13 +49,12 @@ extension UserDefaults {
         return { problem in handler(DefaultsProblem(problem)) }
     }
 
-    /// Runs a closure that blocks on a new thread, where the task's preferences and its handler of problems hold.
-    func onOwnThread<Outcome: Sendable>(
-        _ body: @escaping @Sendable () throws -> Outcome
-    ) async throws -> Outcome {
+    /// Makes a call that blocks on the client's thread for these, where the task's preferences and its handler of
+    /// problems hold.
+    func suspending<Outcome: Sendable>(_ call: @escaping @Sendable () throws -> Outcome) async throws -> Outcome {
         let redirected = Self.redirected
         do {
-            return try await DefaultsClient.onOwnThread { try Self.$redirected.withValue(redirected, operation: body) }
+            return try await client.calls.make { try Self.$redirected.withValue(redirected, operation: call) }
         } catch let error as DefaultsError {
             throw DefaultsProblem(.edit, because: error)
         }

@@ -48,12 +48,13 @@ extension UserDefaults {
 
     /// Does the same as the other form, but suspends the task instead of blocking a thread.
     ///
-    /// The body runs on a thread of its own. If the task is canceled, the update is made nevertheless.
+    /// The body runs on a thread of the library, after those of earlier calls. If the task is canceled, the update is
+    /// made nevertheless.
     @discardableResult
     public func update<Value, Outcome: Sendable>(
         _ key: DefaultsKey<Value>, _ body: @escaping @Sendable (inout Value) throws -> Outcome
     ) async throws -> Outcome {
-        try await onOwnThread { [self] in try update(key, body) }
+        try await suspending { [self] in try update(key, body) }
     }
 
     /// Sets a key, and waits until the value is saved, or throws the reason why it wasn't set.
@@ -74,7 +75,7 @@ extension UserDefaults {
 
     /// Does the same as the other form, but suspends the task instead of blocking a thread.
     public func store<Value>(_ value: Value, for key: DefaultsKey<Value>) async throws {
-        try await onOwnThread { [self] in try store(value, for: key) }
+        try await suspending { [self] in try store(value, for: key) }
     }
 
     /// Sets several keys as one change set, and waits until it is saved, or throws the reason why nothing was set.
@@ -111,12 +112,13 @@ extension UserDefaults {
 
     /// Does the same as the other form, but suspends the task instead of blocking a thread.
     ///
-    /// The body runs on a thread of its own. If the task is canceled, the edits are made nevertheless.
+    /// The body runs on a thread of the library, after those of earlier calls. If the task is canceled, the edits are
+    /// made nevertheless.
     @discardableResult
     public func store<Outcome: Sendable>(
         _ body: @escaping @Sendable (inout DefaultsTransaction) throws -> Outcome
     ) async throws -> Outcome {
-        try await onOwnThread { [self] in try store(body) }
+        try await suspending { [self] in try store(body) }
     }
 
     /// Runs a body and makes its edits, again and again until no other writer comes first.

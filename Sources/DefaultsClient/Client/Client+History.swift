@@ -21,7 +21,7 @@ extension Client {
     }
 }
 
-/// A history that is read on a thread of its own, a few records at a time.
+/// A history that is read on the client's thread for it, a few records at a time.
 package final class HistoryStream: Sendable {
     private let client: Client
     private let filter: SubscriptionFilter
@@ -38,7 +38,7 @@ package final class HistoryStream: Sendable {
 
     /// Reads the next records; returns an empty array at the beginning of the history.
     package func next() async -> Result<[Item], DefaultsError> {
-        await onThread { [self] in
+        await client.historyCalls.result { [self] in
             reader.withLock { reader in
                 Result { () throws(DefaultsError) in
                     var current =
@@ -57,11 +57,11 @@ package final class HistoryStream: Sendable {
 }
 
 extension Client {
-    /// Takes back a change set on a thread of its own; see `UndoPlan`.
+    /// Takes back a change set, without blocking the task's thread; see `UndoPlan`.
     package func takeBack(
         _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool
     ) async -> Result<UndoPlan.Outcome, DefaultsError> {
-        await onThread { [self] in
+        await historyCalls.result { [self] in
             Result { () throws(DefaultsError) in
                 let source = try historySource()
                 let outcome = try Self.takeBack(changeSet, at: cursor, isRedo: isRedo, with: source)
@@ -95,25 +95,4 @@ extension Client {
         for change in changeSet.changes { reach.oldest[change.key] = source.end.revision + 1 }
         return try source.takeBack(changeSet, for: isRedo ? .redo(cursor, reach) : .undo(cursor, reach))
     }
-}
-
-/// Runs a closure that blocks on a new thread, and suspends the task until it is done.
-private func onThread<Value: Sendable>(
-    _ body: @escaping @Sendable () -> Result<Value, DefaultsError>
-) async -> Result<Value, DefaultsError> {
-    await withCheckedContinuation { continuation in
-        if !DetachedThread.start({ continuation.resume(returning: body()) }) {
-            continuation.resume(returning: .failure(Client.noThread))
-        }
-    }
-}
-
-/// Runs a closure that blocks on a new thread, and suspends the task until it is done.
-///
-/// Problems are reported to the task's handler.
-package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    let scoped = ProblemHandler.scoped
-    return try await onThread {
-        .success(Result { try ProblemHandler.$scoped.withValue(scoped, operation: body) })
-    }.get().get()
 }

@@ -20,6 +20,10 @@ package final class Client: Sendable {
     let state: ForkSafeMutex<ClientState>
     let requests = ClientRequests()
     let line = SessionLine()
+    /// The updates and transactions of tasks.
+    package let calls = BlockingCalls()
+    /// The reads of the history, which may take longer.
+    let historyCalls = BlockingCalls()
     /// The count of search lists that have observers.
     let observed = ObservedLists()
     /// The directories and the agent's socket, or the reason why there are none.
@@ -379,6 +383,8 @@ package final class Client: Sendable {
         hasThread.withLock { $0 = false }
         requests.startOver()
         line.startOver()
+        calls.startOver()
+        historyCalls.startOver()
         for latch in state.withLock({ $0.startOver() }) { latch.abandon() }
         setStale(!isInMemory)
     }

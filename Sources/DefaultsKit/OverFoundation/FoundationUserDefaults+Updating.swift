@@ -45,9 +45,13 @@ extension UserDefaults {
         return outcome
     }
 
+    /// The queue of the updates of tasks, which would wait for each other in any case.
+    private static let calls = DispatchQueue(label: "DefaultsKit.UserDefaults.update")
+
     /// Does the same as the other form, but suspends the task instead of blocking a thread.
     ///
-    /// The body runs on a thread of the system's pool. If the task is canceled, the update is made nevertheless.
+    /// The body runs on a thread of the system's pool, after those of earlier calls. If the task is canceled, the
+    /// update is made nevertheless.
     @discardableResult
     public func update<Value, Outcome: Sendable>(
         _ key: DefaultsKey<Value>, _ body: @escaping @Sendable (inout Value) throws -> Outcome
@@ -55,7 +59,7 @@ extension UserDefaults {
         // Foundation's class is guarded by locks of its own, but isn't declared Sendable on all systems.
         nonisolated(unsafe) let defaults = self
         return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            Self.calls.async {
                 continuation.resume(with: Result { try defaults.update(key, body) })
             }
         }
