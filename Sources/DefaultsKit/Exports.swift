@@ -7,3 +7,8 @@
 // Foundation.
 @_exported public import class Foundation.UserDefaults
 #endif
+
+/// The preferences of a program, under a name that Foundation doesn't have.
+///
+/// A file that imports both Foundation and DefaultsKit can use it as it is, while `UserDefaults` is ambiguous there.
+public typealias Defaults = UserDefaults
