@@ -48,6 +48,13 @@ public struct DefaultsTransaction: ~Copyable {
         return defaults.propertyListValue(forKey: key)
     }
 
+    /// Returns a key's value in the transaction's domain alone.
+    func ownValue(forKey key: String) -> PropertyListValue? {
+        if let value = open.values[key] { return value }
+        open.read(key)
+        return open.expected[key] ?? nil
+    }
+
     /// Sets a key; `nil` removes it.
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
