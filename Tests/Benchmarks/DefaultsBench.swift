@@ -7,7 +7,8 @@ struct DefaultsBench: ParsableCommand {
         commandName: "defaults-bench",
         abstract: "Compare speeds with peers and limits, soak-test the agent and the library, and audit an agent.",
         subcommands: [
-            Compare.self, Soak.self, Audit.self, WriteForeign.self, WriteApp.self, FollowKey.self, SetKey.self,
+            Compare.self, Soak.self, Audit.self, WriteForeign.self, WriteApp.self, RandomApp.self, FollowKey.self,
+            SetKey.self,
         ],
         defaultSubcommand: Compare.self)
 }

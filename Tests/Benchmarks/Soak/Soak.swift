@@ -7,12 +7,13 @@ struct Soak: ParsableCommand {
         discussion: """
             A foreign writer rewrites the file, key by key, while other keys are set through the agent. After each \
             round, all values must be in the agent and in the file, and a subscriber must have received each change \
-            as the bus promises. Each kind of writer has its turn. In the next four kinds, the agent is ended, by \
+            as the bus promises. Each kind of writer has its turn. In the next five kinds, the agent is ended, by \
             SIGTERM as often as by SIGKILL, and restarted: beside a slow writer, beside apps with the library, \
-            beside apps that are killed themselves, and beside a long-lived app whose memory use and speed must not \
-            degrade. The kinds bridge and python do the same with `defaults bridge` and the Python package. The last \
-            kind, life, consists of many short sessions, which end by signals, upgrades and a full disk; no file, and \
-            no figure of a start, may grow with their number. The exit status is 1 if anything was lost, or has grown.
+            beside apps that are killed themselves, beside processes that use the library at random and compare it \
+            with a model, and beside a long-lived app whose memory use and speed must not degrade. The kinds bridge \
+            and python do the same with `defaults bridge` and the Python package. The last kind, life, consists of \
+            many short sessions, which end by signals, upgrades and a full disk; no file, and no figure of a start, \
+            may grow with their number. The exit status is 1 if anything was lost, or has grown.
             """)
 
     @Option(help: "The total duration in seconds of all kinds but life.") var seconds = 600.0
@@ -32,6 +33,8 @@ struct Soak: ParsableCommand {
                     try ForeignSoak(kind: kind, place: place).run(for: share)
                 } else if kind == .restarted {
                     try RestartSoak(place: place).run(for: share)
+                } else if kind == .random {
+                    try RandomSoak(place: place).run(for: share)
                 } else if kind == .lasting {
                     try LastingSoak(place: place).run(for: share)
                 } else if kind == .bridge {

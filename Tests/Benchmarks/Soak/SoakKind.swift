@@ -29,6 +29,8 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case cooperating
     /// Like `cooperating`, with the apps killed and restarted as well.
     case storm
+    /// Eight processes that use the library in every way, compared with a model, while the agent comes and goes.
+    case random
     /// One long-lived app that uses thousands of suites, while the agent is suspended, ended and replaced.
     case lasting
     /// Sessions of `defaults bridge`, while the agent is ended, upgraded and suspended.
@@ -44,5 +46,10 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     var mayTear: Bool { self == .killed }
 
     /// Whether one agent runs for the whole soak, beside a foreign writer.
-    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting, .bridge, .python, .life].contains(self) }
+    var hasOneAgent: Bool {
+        switch self {
+        case .rename, .truncate, .mixed, .slow, .patch, .foundation, .killed: true
+        case .restarted, .cooperating, .storm, .random, .lasting, .bridge, .python, .life: false
+        }
+    }
 }
