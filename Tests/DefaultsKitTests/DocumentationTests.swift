@@ -157,7 +157,7 @@ struct DocumentationTests {
         let everywhere = try defaults.domain("org.example.editor")
         let here = try defaults.domain("org.example.editor", host: .current)
         here.set("left", forKey: "dock")
-        #expect(everywhere.keys == [])
-        #expect(here.keys == ["dock"])
+        #expect(everywhere.values.isEmpty)
+        #expect(here.values == ["dock": "left"])
     }
 }

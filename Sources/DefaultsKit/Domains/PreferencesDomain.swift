@@ -12,7 +12,7 @@ public import PropertyList
 /// let everywhere = try defaults.domain("org.example.editor")
 /// let here = try defaults.domain("org.example.editor", host: .current)
 /// here.set("left", forKey: "dock")
-/// everywhere.keys
+/// everywhere.values
 /// ```
 public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     let domain: Domain
@@ -51,9 +51,6 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
 
     /// The values of this domain.
     public var values: [String: PropertyListValue] { client.currentValues(of: domain) }
-
-    /// The keys that have a value in this domain, sorted.
-    public var keys: [String] { values.keys.sorted() }
 
     /// Returns a key's value in this domain, without a search; `nil` if the domain doesn't have the key.
     public func propertyListValue(forKey key: String) -> PropertyListValue? { values[key] }

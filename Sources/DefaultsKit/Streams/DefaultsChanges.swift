@@ -45,14 +45,6 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
 
         /// Waits for the next event.
         ///
-        /// - Returns: The event; `nil` when the task is canceled.
-        /// - Throws: A `DefaultsProblem` with the code `name` when the stream's name can't be a domain's in a file.
-        public mutating func next() async throws(DefaultsProblem) -> DefaultsEvent? {
-            try await next(isolation: nil)
-        }
-
-        /// Waits for the next event.
-        ///
         /// - Parameter actor: The actor that the caller is isolated to.
         /// - Returns: The event; `nil` when the task is canceled.
         /// - Throws: A `DefaultsProblem` with the code `name` when the stream's name can't be a domain's in a file.

@@ -61,11 +61,6 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
         /// Registers for changes from now on; the result of an earlier search isn't a change.
         private func observe() -> ObservedKeys { ObservedKeys(defaults, keys: [key.name], recordingIn: pending) }
 
-        /// Waits for the next change, and returns it; `nil` when the task is canceled.
-        public mutating func next() async -> Element? {
-            await next(isolation: nil)
-        }
-
         /// Waits for the next change, and returns it on the caller's actor; `nil` when the task is canceled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             if observed == nil {

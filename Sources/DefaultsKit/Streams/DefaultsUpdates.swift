@@ -48,11 +48,6 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// Waits for the next value, and returns it; `nil` when the task is canceled.
-        public mutating func next() async -> Element? {
-            await next(isolation: nil)
-        }
-
         /// Waits for the next value, and returns it on the caller's actor; `nil` when the task is canceled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while !Task.isCancelled {
