@@ -1016,7 +1016,7 @@ _defaults_redo() {
 
 _defaults_record() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --all --commands --version -h --help)
+    non_repeating_flags=(-currentHost --all --commands --without-secrets --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app --by --since --until)
     __defaults_offer_flags_options -1

@@ -65,7 +65,7 @@ package struct HistoryReader {
                 older = page.log.map { records(in: $0, isArchive: false) } ?? AnyIterator { nil }
             } else {
                 let page = try source.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
-                records = page.records[...]
+                records = page.records.filter { filter.includes($0.domain) }[...]
                 self.page = page
             }
         }

@@ -53,7 +53,7 @@ enum OptionTable {
         Verb(names: ["redo"], domains: .one,
             flags: ["--dry-run"], options: ["--last", "--since", "--until", "--by", "--color"]),
         Verb(names: ["record"], domains: .several,
-            flags: ["--all", "--commands"], options: ["--by", "--since", "--until"]),
+            flags: ["--all", "--commands", "--without-secrets"], options: ["--by", "--since", "--until"]),
         Verb(names: ["apply"], domains: .none,
             flags: ["--dry-run", "--strict", "--prune"], options: ["--name", "--undo", "--color"]),
         Verb(names: ["tail", "watch"], domains: .one,

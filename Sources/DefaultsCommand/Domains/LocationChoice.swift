@@ -42,6 +42,14 @@ extension LocationChoice {
         return try resolve().0
     }
 
+    /// Returns a filter that only domains of the chosen host pass, if the options choose one.
+    func narrowed(_ filter: SubscriptionFilter) throws(DefaultsError) -> SubscriptionFilter {
+        guard currentHost || host != nil else { return filter }
+        var filter = filter
+        filter.host = try chosenHost()
+        return filter
+    }
+
     /// Opens a domain by its name or the path of its file.
     func open(_ argument: String) throws -> OpenDomain {
         try open(find(argument))

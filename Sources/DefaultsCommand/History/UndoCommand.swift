@@ -9,7 +9,7 @@ struct UndoCommand {
     let isRedo: Bool
 
     func run() throws {
-        let filter = try options.filter()
+        let filter = try location.narrowed(options.filter())
         let (agent, history) = try location.openHistory(of: filter)
         try options.named?.check(history)
         try options.range.check(history)

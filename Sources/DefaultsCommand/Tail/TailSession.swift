@@ -69,6 +69,12 @@ struct TailSession {
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else {
                 return StandardOutput.hasReader ? .timeout : .noReader
             }
+            // The agent sends the changes of all hosts.
+            if case .initial(let snapshot) = event, !filter.includes(snapshot.domain) { continue }
+            if case .record(let record, let cursor) = event, !filter.includes(record.domain) {
+                reach(cursor)
+                continue
+            }
             for event in try withValues(event, agent).map({ sensitive.masked($0) }) {
                 guard options.exec.map({ run($0, event) }) ?? true else { return .timeout }
                 if options.exec == nil { show(event) }

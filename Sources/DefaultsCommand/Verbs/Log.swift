@@ -9,8 +9,9 @@ struct Log: ParsableCommand {
         abstract: "Show earlier changes, newest first.",
         discussion: """
             Prints one line for each changed key: its number in the history, date and time, domain, key, old value, \
-            arrow, new value, and the program that changed it. On a terminal, the output goes through $PAGER. \
-            `defaults undo` takes such a number. Domains and keys may be patterns with * and ?.
+            arrow, new value, and the program that changed it. With -currentHost or -host, these are only changes of \
+            that host's values. On a terminal, the output goes through $PAGER. `defaults undo` takes such a number. \
+            Domains and keys may be patterns with * and ?.
 
             --since and --until take a number, a cursor or a time: 10m, "2 hours ago", today, yesterday, 10:15, \
             2026-11-24, "2026-11-24 10:15".
@@ -46,7 +47,7 @@ struct Log: ParsableCommand {
     }
 
     func run() throws {
-        var (_, history) = try location.openHistory(of: try scope.filter())
+        var (_, history) = try location.openHistory(of: try location.narrowed(scope.filter()))
         try range.check(history)
         let style = style.text
         var shown = 0

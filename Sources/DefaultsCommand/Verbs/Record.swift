@@ -31,6 +31,7 @@ struct Record: ParsableCommand {
     @OptionGroup var range: HistoryRange
     @Flag(help: "Print the profile of all values that you have set.") var all = false
     @Flag(help: "Print commands instead of a profile.") var commands = false
+    @Flag(help: "Leave out the values that a manifest says are secret.") var withoutSecrets = false
     @Argument(help: "Domains, or patterns of names (default: all domains).", completion: Candidates.domain)
     var domains: [String] = []
 
@@ -42,9 +43,17 @@ struct Record: ParsableCommand {
     }
 
     func run() throws {
-        let filter = SubscriptionFilter(
-            domains: try domains.map { try SubscriptionFilter.named($0, []).domains }.flatMap(\.self))
-        let profile = try all ? present(filter) : range.since == nil ? recorded(filter) : past(filter)
+        let filter = try location.narrowed(
+            SubscriptionFilter(
+                domains: try domains.map { try SubscriptionFilter.named($0, []).domains }.flatMap(\.self)))
+        var profile = try all ? present(filter) : range.since == nil ? recorded(filter) : past(filter)
+        if withoutSecrets {
+            var sensitive = SensitiveKeys()
+            for (domain, edit) in profile.edits {
+                let others = edit.filter { !sensitive.contains($0.key, of: domain.name) }
+                profile.edits[domain] = others.isEmpty ? nil : others
+            }
+        }
         if profile.edits.isEmpty { throw Failure(all ? "There are no values." : "Nothing has changed.", .notFound) }
         if commands { return try StandardOutput.write(try profile.commands()) }
         // XML can't represent some characters.
@@ -120,7 +129,7 @@ struct Record: ParsableCommand {
                 if case .gap = event { Failure.report("Some changes were missed; the profile may be incomplete.") }
                 if let end, case .record(let record, _) = event, record.revision > end { break }
                 guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
-                    record.domain.user == .current, program.includes(changeSet)
+                    record.domain.user == .current, filter.includes(record.domain), program.includes(changeSet)
                 else { continue }
                 profile.add(changeSet)
             }

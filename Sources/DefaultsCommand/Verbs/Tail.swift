@@ -53,7 +53,7 @@ struct Tail: ParsableCommand {
 
     func run() throws {
         var session = TailSession(
-            try location.agentSearch(for: "tail"), options: options, filter: try scope.filter())
+            try location.agentSearch(for: "tail"), options: options, filter: try location.narrowed(scope.filter()))
         if try !session.run() { throw ExitCode(ExitStatus.timeout.rawValue) }
     }
 }

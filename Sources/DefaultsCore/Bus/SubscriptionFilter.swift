@@ -6,6 +6,10 @@ package struct SubscriptionFilter: Hashable, Sendable {
     package private(set) var names = DomainNames()
     /// Patterns of keys; a key must match one of them, or any key passes if there are none.
     package let keys: [GlobPattern]
+    /// The only host whose domains pass; `nil` for all.
+    ///
+    /// It isn't sent to the agent: the receiver of an answer applies it.
+    package var host: DomainHost?
     /// Whether all domains pass.
     private let isOfAllDomains: Bool
 
@@ -44,7 +48,8 @@ package struct SubscriptionFilter: Hashable, Sendable {
 
     /// Returns whether the domain passes the filter.
     package func includes(_ domain: Domain) -> Bool {
-        isOfAllDomains || names.contains(domain.name)
+        if let host, domain.host != host { return false }
+        return isOfAllDomains || names.contains(domain.name)
             || patterns.contains { $0.matches(domain.name.description) }
     }
 

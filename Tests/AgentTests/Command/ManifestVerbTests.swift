@@ -66,6 +66,10 @@ struct ManifestVerbTests {
         CommandCase(
             files: ["p/a.b.plist": "{ Password = geheim; }"], commands: [["explain", "a.b", "Password"]],
             output: "* you, any host  $P/a.b.plist  \"(sensitive)\"\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Password = geheim; Size = <*I9>; }"],
+            commands: [["record", "--all", "--without-secrets", "--commands", "a.b"]],
+            output: "defaults write a.b Size -int 9\n"),
         // The whole domain is replaced.
         write("{ Size = 1; }", fails: noString),
         // Only what an edit changes is checked.

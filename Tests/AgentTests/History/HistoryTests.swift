@@ -171,6 +171,32 @@ struct HistoryTests {
         }
     }
 
+    @Test(
+        "`-currentHost` limits the verbs that work on the history to this host's values",
+        .enabled(if: HostIdentifier.current() != nil))
+    func currentHost() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["1", "2"] {
+                try defaults(agent, "-currentHost", "write", "org.a", "host", "-int", value)
+                try defaults(agent, "write", "org.a", "any", "-int", value)
+            }
+            try defaults(agent, "write", "org.a", "host", "-int", "7")
+            #expect(try defaults(agent, "log", "org.a").split(separator: "\n").count == 5)
+            let lines = try defaults(agent, "-currentHost", "log", "org.a").split(separator: "\n")
+            #expect(lines.count == 2 && lines.allSatisfy { $0.contains(" host ") }, "\(lines)")
+            let followed = try defaults(
+                agent, "-currentHost", "tail", "--json", "--since", "1", "-n", "1", "org.a")
+            #expect(followed.contains("\"new\":2") && !followed.contains("\"any\""), "\(followed)")
+            for options in [["--all"], ["--since", "1"]] {
+                let profile = try agent.run(["-currentHost", "record"] + options + ["org.a"]).output
+                #expect(profile.contains("<key>host</key>") && !profile.contains("<key>any</key>"), "\(profile)")
+            }
+            #expect(try defaults(agent, "-currentHost", "undo").contains("2 → 1"))
+            #expect(try defaults(agent, "-currentHost", "read", "org.a", "host") == "1\n")
+            #expect(try defaults(agent, "read", "org.a", "host") == "7\n")
+        }
+    }
+
     @Test("Excluded keys leave no trace in the state directory")
     func secrets() throws {
         try AgentProcess.withAgent { agent in
