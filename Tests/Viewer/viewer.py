@@ -171,36 +171,12 @@ class Squatter:
         self.server.server_close()
 
 
-class Forward:
-    """Another port that leads to the viewer's, as `ssh -L` makes it."""
-
-    def __init__(self, target: int) -> None:
-        self.target = target
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self) -> None:
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self.target))
-            for ends in ((client, server), (server, client)):
-                threading.Thread(target=relay, args=ends, daemon=True).start()
-
-    def end(self) -> None:
-        self.listener.close()
-
-
-class Tunnel:
-    """A SOCKS5 proxy, whose connections a test can cut (RFC 1928)."""
+class Relay:
+    """A port of its own, whose connections lead to another."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.sockets: list[socket.socket] = []
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:
@@ -210,6 +186,36 @@ class Tunnel:
             except OSError:
                 return
             threading.Thread(target=self.serve, args=[client], daemon=True).start()
+
+    def serve(self, client: socket.socket) -> None:
+        raise NotImplementedError
+
+    def join(self, client: socket.socket, server: socket.socket) -> None:
+        """Relay in both directions until one end is closed."""
+        threading.Thread(target=relay, args=[client, server], daemon=True).start()
+        relay(server, client)
+
+    def end(self) -> None:
+        self.listener.close()
+
+
+class Forward(Relay):
+    """Another port that leads to the viewer's, as `ssh -L` makes it."""
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        super().__init__()
+
+    def serve(self, client: socket.socket) -> None:
+        self.join(client, socket.create_connection(("127.0.0.1", self.target)))
+
+
+class Tunnel(Relay):
+    """A SOCKS5 proxy, whose connections a test can cut (RFC 1928)."""
+
+    def __init__(self) -> None:
+        self.sockets: list[socket.socket] = []
+        super().__init__()
 
     def serve(self, client: socket.socket) -> None:
         try:
@@ -226,8 +232,7 @@ class Tunnel:
             client.close()
             return
         self.sockets += [client, server]
-        threading.Thread(target=relay, args=[client, server], daemon=True).start()
-        relay(server, client)
+        self.join(client, server)
 
     def cut(self) -> None:
         for end in self.sockets:
