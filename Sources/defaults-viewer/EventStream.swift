@@ -1,6 +1,7 @@
 #if Viewer
 import DefaultsCommand
 import DefaultsCore
+import Glibc
 import NIOCore
 import PropertyList
 
@@ -34,7 +35,11 @@ final class EventStream {
     func begin(after cursor: String?) {
         // Half a second after the connection is lost, the browser connects again.
         send("retry: 500\n\n")
-        let first = #"{"readOnly":\#(viewer.isReadOnly),"number":"\#(viewer.state.value.access.number)"}"#
+        let first = JSONText.object([
+            ("readOnly", "\(viewer.isReadOnly)"), ("pid", "\(getpid())"),
+            ("host", JSONText.of(.string(HostIdentifier.current() ?? ""))),
+            ("number", JSONText.of(.string(viewer.state.value.access.number))),
+        ])
         send("event: begin\ndata: \(first)\n\n")
         if let welcome = viewer.state.value.bridge.welcome { announce(welcome) }
         self.cursor = cursor.flatMap { try? Cursor($0) }.map(\.description)

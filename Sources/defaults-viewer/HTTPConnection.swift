@@ -150,7 +150,7 @@ final class HTTPConnection: ChannelInboundHandler {
         let limit = type == "edit" ? nil : Viewer.Limits.answer
         viewer.state.value.bridge.ask(request, within: limit, on: viewer.loop) { [self] message in
             guard let message else {
-                return respond(bound.value, with: .badGateway, text: "The agent doesn't answer. Run `defaults doctor`.")
+                return respond(bound.value, with: .gatewayTimeout, text: "The agent is not answering.")
             }
             respond(bound.value, with: .ok, type: "application/json", message.text)
         }

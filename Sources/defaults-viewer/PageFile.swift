@@ -62,13 +62,16 @@ struct PageFile {
         case "browse.js": PackageResources.browse_js
         case "changes.js": PackageResources.changes_js
         case "detail.js": PackageResources.detail_js
+        case "difference.js": PackageResources.difference_js
         case "dom.js": PackageResources.dom_js
         case "edit.js": PackageResources.edit_js
         case "health.js": PackageResources.health_js
         case "history.js": PackageResources.history_js
         case "manifests.js": PackageResources.manifests_js
         case "model.js": PackageResources.model_js
+        case "outline.js": PackageResources.outline_js
         case "plots.js": PackageResources.plots_js
+        case "profiles.js": PackageResources.profiles_js
         case "records.js": PackageResources.records_js
         case "server.js": PackageResources.server_js
         case "store.js": PackageResources.store_js

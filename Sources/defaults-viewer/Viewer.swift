@@ -18,8 +18,8 @@ final class Viewer: Sendable {
         static let body = 64 << 20
         /// The time for a whole request to arrive, and between requests.
         static let request = TimeAmount.seconds(10)
-        /// The time for the agent to answer.
-        static let answer = TimeAmount.seconds(90)
+        /// The time for the agent to answer, which is shorter than that after which the page thinks the viewer hangs.
+        static let answer = TimeAmount.seconds(4)
         /// The size of unread events, in bytes, above which a page's stream waits until they are read.
         static let unread = 16 << 20
     }

@@ -51,8 +51,9 @@ struct ViewerCommand {
             guard let domain = text("domain"), let since = text("since") else { return nil }
             let until = text("until").flatMap { $0.isEmpty ? nil : ["--until=\($0)"] } ?? []
             let range = since.isEmpty ? ["--all"] : ["--since=\(since)"] + until
+            let hidden = request["secrets"] == .boolean(false) ? ["--without-secrets"] : []
             let operands = ["--", GlobPattern.exactly(domain).text]
-            (arguments, changesSomething) = (location + ["record"] + range + operands, false)
+            (arguments, changesSomething) = (location + ["record"] + range + hidden + operands, false)
         case "log":
             guard case .integer(let count)? = request["count"], let domain = text("domain"), let key = text("key"),
                 let program = text("program"), let since = text("since"), let until = text("until")
@@ -61,7 +62,8 @@ struct ViewerCommand {
                 "\($0)=\($1)"
             }
             let names = key.isEmpty ? (domain.isEmpty ? [] : [domain]) : [domain.isEmpty ? "*" : domain, key]
-            (arguments, changesSomething) = (["log", "--json", "-n", "\(count)"] + options + ["--"] + names, false)
+            let number = ["--json", "-n", "\(count)"]
+            (arguments, changesSomething) = (location + ["log"] + number + options + ["--"] + names, false)
         case "undo":
             guard case .integer(let number)? = request["number"], case .boolean(let isTried)? = request["dryRun"]
             else { return nil }

@@ -13,74 +13,19 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
+from page import LIVE, SAVE, VIEWS, PageCase
 from viewer import PROGRAMS, Forward, Session, Squatter, Tunnel, eventually
 
-LIVE = "#state[data-state=live]"
-SAVE = "button:text-is('Save') >> nth=0"
-VIEWS = ["browse", "changes", "history", "health"]
 
-
-class PageTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.playwright = sync_playwright().start()
-        cls.addClassCleanup(cls.playwright.stop)
-        cls.browser = cls.playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
-        cls.addClassCleanup(cls.browser.close)
-        expect.set_options(timeout=20_000)
-
-    def setUp(self) -> None:
-        directory = tempfile.TemporaryDirectory(prefix="viewer-", ignore_cleanup_errors=True)
-        self.addCleanup(directory.cleanup)
-        self.root = Path(directory.name)
-        self.session = Session(self.root)
-        self.addCleanup(self.session.end)
-        self.problems: list[str] = []
-        self.addCleanup(lambda: self.assertEqual(self.problems, []))
-
-    def open(self, *options: str, domain: str | None = None, **settings: Any) -> Page:
-        """Open the page in a browser of its own."""
-        context = self.browser.new_context(**{"viewport": {"width": 1100, "height": 750}} | settings)
-        self.addCleanup(context.close)
-        page = self.watched(context)
-        page.goto(self.session.start(*options, *([f"--domain={domain}"] if domain else [])))
-        expect(page.locator(LIVE)).to_be_visible()
-        return page
-
-    def watched(self, context: BrowserContext) -> Page:
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda line: line.type == "error" and self.is_fault(line.text) and self.problems.append(line.text))
-        return page
-
-    def is_fault(self, text: str) -> bool:
-        # What a test does to the connection.
-        return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)", text)
-
-    def shoot(self, page: Page, name: str) -> None:
-        if directory := os.environ.get("SCREENSHOTS"):
-            page.screenshot(path=f"{directory}/{name}.png")
-
-    def show(self, page: Page, domain: str, key: str) -> None:
-        page.evaluate("([domain, key]) => { location.hash = new URLSearchParams({domain, key}) }", [domain, key])
-        expect(page.locator(".detail h2")).to_have_text(key)
-
-    def write_file(self, domain: str, values: dict[str, Any]) -> Path:
-        path = self.session.agent.directory / f"{domain}.plist"
-        path.write_bytes(plistlib.dumps(values))
-        return path
-
+class PageTests(PageCase):
     # Following
 
     def test_follows_commands_and_editors(self) -> None:
@@ -125,7 +70,7 @@ class PageTests(unittest.TestCase):
         expect(page.locator(".row.key")).to_have_count(len(keys) + 1)
         for key in keys:
             page.evaluate("(key) => { location.hash = new URLSearchParams({domain: 'org.example.hostile', key}) }", key)
-            expect(page.locator(".detail h2")).to_have_text(key.strip() or "")
+            expect(page.locator(".detail h2")).to_have_text({"a\u202eb": "a⟨U+202E⟩b", " ": "␣"}.get(key, key))
             expect(page.locator(".detail textarea")).to_have_value(markup)
             expect(page.locator(".layers td").first).to_contain_text("you, any host")
         self.assertIsNone(page.evaluate("window.hit ?? null"))
@@ -178,7 +123,9 @@ class PageTests(unittest.TestCase):
         for key, (_, typed, expected) in values.items():
             with self.subTest(key=key):
                 self.show(page, "org.example.types", key)
-                page.fill(".control >> css=input, textarea", typed)
+                if key in ("list", "dictionary"):
+                    page.click("text=As JSON")
+                page.locator(".control").locator("input, textarea").first.fill(typed)
                 page.click(SAVE)
                 expect(page.locator("#message")).to_contain_text(f"{key} is")
                 read = self.session.run("read", "--json", "org.example.types", key)
@@ -546,12 +493,14 @@ class PageTests(unittest.TestCase):
         self.session.run("write", "--json", "org.example.exact", "list", "[18446744073709551615, 2.0]")
         page = self.open()
         self.show(page, "org.example.exact", "state")
+        page.click("text=As JSON")
         page.fill(".detail textarea", page.input_value(".detail textarea").replace('"n": 1', '"n": 2'))
         page.press(".detail textarea", "Control+Enter")
         expect(page.locator("#message")).to_contain_text('state is {"id": 9223372036854775807, "n": 2} now.')
         state = self.session.run("read", "--json", "org.example.exact", "state")
         self.assertEqual(state.strip(), '{"id":9223372036854775807,"n":2}')
         self.show(page, "org.example.exact", "list")
+        page.click("text=As JSON")
         value = page.input_value(".detail textarea")
         page.fill(".detail textarea", value.replace("2.0", "3.0"))
         page.press(".detail textarea", "Control+Enter")
@@ -599,6 +548,8 @@ class PageTests(unittest.TestCase):
         texts = {"integer": "2", "text": "2.0", "list": "[2.0]", "dictionary": "{}", "number": "2.0"}
         for name, value in texts.items():
             kind.select_option(name)
+            if name == "list":
+                page.click("text=As JSON")
             expect(field).to_have_value(value)
         kind.select_option("switch")
         expect(field).to_be_checked()

@@ -1,17 +1,19 @@
 // The view of all domains and keys: a tree, which is searched as one types, and what is selected in it.
 
-import { button, h, input, words } from "./dom.js";
+import { button, folded, h, input, words } from "./dom.js";
 import { detail } from "./detail.js";
 import { identity } from "./model.js";
 import { described, shown as shownValue } from "./manifests.js";
 import {
-    absence, addressOf, forced, isDraft, label, litTime, place, searched, sortedDomains, sortedKeys, store, unsetKeys,
+    absence, addressOf, isDraft, label, litTime, place, replacement, searched, sortedDomains, sortedKeys, store,
+    unsetKeys,
 } from "./store.js";
-
-const rowHeight = 30;
+import { visible } from "./values.js";
 
 export function browse(go) {
     let rows = [];
+    // The height of a row, which depends on the browser's fonts.
+    let rowHeight = 30;
     // The elements of the visible rows, by the domain and the key.
     let elements = new Map();
     // The one timer that draws when the next key's light ends, and how long the drawn ones are lit at least.
@@ -26,6 +28,9 @@ export function browse(go) {
     // Whether the tree is to show what was chosen elsewhere, which may not have arrived yet.
     let isSought = false;
     const open = new Set();
+    // What was typed to find a row, and when.
+    let typed = "";
+    let typedAt = -Infinity;
 
     const search = input({
         type: "search", id: "search", "aria-label": "Search", "aria-controls": "tree",
@@ -37,6 +42,7 @@ export function browse(go) {
             if (index >= 0) jump(index); else tree.scrollTop = 0;
         },
         onkeydown: (event) => {
+            if (event.isComposing) return;
             if (event.key === "ArrowDown") { event.preventDefault(); tree.focus(); }
             // The first domain that is named, or the first key that is found.
             if (event.key === "Enter") activate(rows[0]?.isNamed ? rows[0] : rows[1]);
@@ -44,10 +50,11 @@ export function browse(go) {
     });
     const count = h("p", { id: "count", role: "status" });
     const space = h("div", { role: "none", class: "space" });
+    const measure = h("div.row.measure", { "aria-hidden": true }, h("span.name", "Ag"), h("span.value", "Ag"));
     const tree = h("div", {
         id: "tree", role: "tree", tabindex: "0", "aria-label": "Domains and keys", onkeydown: onKey,
         onscroll: () => { top = tree.scrollTop; draw(); }, onclick: onClick,
-    }, space);
+    }, space, measure);
     const side = h("div.side");
     const view = h("section.browse", { "aria-label": "Browse", "data-shows": "list" },
         h("div.list", search, count, tree),
@@ -64,7 +71,7 @@ export function browse(go) {
         let keyCount = 0;
         let domainCount = 0;
         for (const domain of sortedDomains({ withDescribed: sought.length > 0 })) {
-            const name = `${label(domain)} ${place(domain)}`.toLowerCase();
+            const name = folded(`${label(domain)} ${domain.name} ${place(domain)} ${domain.host ?? ""}`);
             const isNamed = sought.every((word) => name.includes(word));
             let keys = sortedKeys(domain);
             if (!isNamed) {
@@ -79,6 +86,9 @@ export function browse(go) {
             if (isOpen) keys.forEach((key, index) => rows.push({ domain, key, index, isKey: true,
                 count: keys.length }));
         }
+        let group = 0;
+        const domains = rows.filter((row) => !row.isKey);
+        for (const row of domains) Object.assign(row, { index: group++, size: domains.length });
         const found = previous
             && rows.findIndex((row) => row.domain.id === previous.domain.id && row.key === previous.key);
         if (found >= 0) selected = found;
@@ -87,19 +97,23 @@ export function browse(go) {
         const text = domainCount ? `${counted(keyCount, "key")} in ${counted(domainCount, "domain")}`
             : sought.length ? "No matches." : absence("There are no preferences yet.");
         if (count.textContent !== text) count.textContent = text;
-        space.style.height = `${rows.length * rowHeight}px`;
         draw();
     }
 
     // Draws the visible rows. Elements stay where they are, since a click that began on one must end on it.
     function draw() {
+        rowHeight = Math.max(30, measure.offsetHeight);
+        space.style.height = `${rows.length * rowHeight}px`;
         const first = Math.max(0, Math.floor(tree.scrollTop / rowHeight) - 4);
         const last = Math.min(rows.length, first + Math.ceil(tree.clientHeight / rowHeight) + 9);
+        const indexes = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
+        // What is read aloud, too, although it may be out of sight.
+        if (rows.length && (selected < first || selected >= last)) indexes.push(selected);
         const old = elements;
         elements = new Map();
         let next = space.firstChild;
         lightLeft = Infinity;
-        for (let index = first; index < last; index += 1) {
+        for (const index of indexes) {
             const name = JSON.stringify([rows[index].domain.id, rows[index].key]);
             const element = old.get(name) ?? h("div", { role: "treeitem" });
             elements.set(name, element);
@@ -115,16 +129,18 @@ export function browse(go) {
 
     function drawRow(element, row, index) {
         const { domain, key, isKey } = row;
-        const lock = isKey ? forced(domain, key) : null;
+        const other = isKey ? replacement(domain, key) : undefined;
+        const value = isKey ? shownValue(domain.name, key, other ? other.value : domain.values.get(key), 80) : "";
         const parts = isKey
-            ? [["name", key], ["title", described(domain.name, key)?.title ?? ""], ["lock", lock ? "forced" : ""],
-                ["draft", isDraft(`${domain.id}\n${key}`) ? "not saved" : ""],
-                ["value", shownValue(domain.name, key, lock ? lock.value : domain.values.get(key), 80)]]
-            : [["chevron", row.isOpen ? "▾" : "▸"], ["name", label(domain)], ["place", place(domain)],
+            ? [["name", visible(key)], ["title", described(domain.name, key)?.title ?? ""],
+                [other?.reason === "forced" ? "lock" : "place", other?.reason ?? ""],
+                ["draft", isDraft(`${domain.id}\n${key}`) ? "not saved" : ""], ["value", value]]
+            : [["chevron", row.isOpen ? "▾" : "▸"], ["name", label(domain)],
+                ["place", shortPlace(domain), place(domain)],
                 ["damage", domain.damage ? "damaged" : ""], ["count", `${row.count}`]];
         const attributes = {
             id: `row-${index}`, "aria-level": isKey ? 2 : 1, "aria-selected": isCurrent(row),
-            "aria-setsize": isKey ? row.count : null, "aria-posinset": isKey ? row.index + 1 : null,
+            "aria-setsize": isKey ? row.count : row.size, "aria-posinset": row.index + 1,
             "aria-expanded": isKey ? null : row.isOpen,
         };
         for (const [name, value] of Object.entries(attributes)) {
@@ -134,6 +150,7 @@ export function browse(go) {
         element.classList.add("row", isKey ? "key" : "domain");
         element.classList.toggle("cursor", index === selected);
         element.style.top = `${index * rowHeight}px`;
+        element.style.height = `${rowHeight}px`;
         const shown = parts.filter(([name, text]) => text !== "" || name === "name" || name === "value");
         const names = shown.map(([name]) => name).join(" ");
         if (element.dataset.parts !== names) {
@@ -141,8 +158,10 @@ export function browse(go) {
             element.replaceChildren(...shown.map(([name]) =>
                 h("span", { class: name, "aria-hidden": name === "chevron" ? true : null })));
         }
-        shown.forEach(([, text], index) => {
-            if (element.children[index].textContent !== text) element.children[index].textContent = text;
+        shown.forEach(([, text, title = text], index) => {
+            const part = element.children[index];
+            if (part.textContent !== text) part.textContent = text;
+            if (part.title !== title) part.title = title;
         });
         const time = (isKey ? domain.lit?.get(key) : row.isOpen ? undefined : domain.litLast) ?? -Infinity;
         const elapsed = performance.now() - time;
@@ -155,6 +174,9 @@ export function browse(go) {
             element.style.animationDelay = `${-elapsed}ms`;
         }
     }
+
+    // Returns where a domain is; the rest of a long number says nothing.
+    function shortPlace(domain) { return place(domain).replace(/(host .{8}).{4,}/, "$1…"); }
 
     // MARK: Selecting
 
@@ -213,7 +235,7 @@ export function browse(go) {
         const page = Math.max(1, Math.floor(tree.clientHeight / rowHeight) - 1);
         const end = rows.length;
         const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -end, End: end };
-        if (event.ctrlKey || event.metaKey || event.altKey || !row) return;
+        if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !row) return;
         const { key } = event;
         if (key in moves) select(selected + moves[key]);
         else if (key === "ArrowRight" && !row.isKey) row.isOpen ? select(selected + 1) : toggle(row, true);
@@ -222,8 +244,23 @@ export function browse(go) {
             if (!row.isKey && !row.isOpen) toggle(row, true);
             activate(row);
         } else if (key === "/") search.focus();
+        else if (key.length === 1) seek(key);
         else return;
         event.preventDefault();
+    }
+
+    // Selects the next row whose name begins with what was typed within a second.
+    function seek(key) {
+        const now = performance.now();
+        typed = now - typedAt < 1000 ? typed + key : key;
+        typedAt = now;
+        const start = typed.length > 1 ? selected : selected + 1;
+        const begins = ({ domain, key }) =>
+            folded(key === undefined ? label(domain) : visible(key)).startsWith(folded(typed));
+        for (let step = 0; step < rows.length; step += 1) {
+            const index = (start + step) % rows.length;
+            if (begins(rows[index])) return select(index);
+        }
     }
 
     return {

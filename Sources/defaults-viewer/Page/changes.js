@@ -1,9 +1,9 @@
 // The view of changes as they happen.
 
-import { announce, button, h, input, words } from "./dom.js";
+import { announce, button, folded, h, input, words } from "./dom.js";
 import { shown } from "./manifests.js";
 import { recordItem, writer } from "./records.js";
-import { store } from "./store.js";
+import { litTime, store } from "./store.js";
 
 // The number of events that are shown.
 const shownLimit = 200;
@@ -30,10 +30,9 @@ export function changes() {
     function matches(event) {
         const sought = words(filter.value);
         if (!sought.length) return true;
-        event.searched ??= [event.type, event.domain, writer(event),
+        event.searched ??= folded([event.type, event.domain, writer(event),
             ...(event.changes ?? []).flatMap(({ key, old, new: now }) =>
-                [key, shown(event.domain, key, old), shown(event.domain, key, now)])]
-            .join(" ").toLowerCase();
+                [key, shown(event.domain, key, old), shown(event.domain, key, now)])].join(" "));
         return sought.every((word) => event.searched.includes(word));
     }
 
@@ -73,7 +72,12 @@ export function changes() {
             const items = all.slice(-shownLimit).map((event) => recordItem(event));
             list.prepend(...items.reverse());
             for (const item of items) item.classList.add("lit");
-            while (list.children.length > shownLimit) list.lastChild.remove();
+            // Without motion, the light would stay.
+            setTimeout(() => { for (const item of items) item.classList.remove("lit"); }, litTime);
+            // What has the focus stays.
+            for (const item of [...list.children].slice(shownLimit)) {
+                if (!item.contains(document.activeElement)) item.remove();
+            }
             state();
         },
     };

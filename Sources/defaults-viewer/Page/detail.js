@@ -1,13 +1,19 @@
 // What is selected: a domain, or a key with its layers and its history.
 
-import { button, confirm, h, input, notify, scroll, table, time } from "./dom.js";
+import { beginning } from "./difference.js";
+import { button, confirm, h, input, notify, redraw, scroll, table, time } from "./dom.js";
 import { editor, send } from "./edit.js";
 import { described, groups, isSecret, scopeNote, settings, shown, titleOf } from "./manifests.js";
-import { parse, run } from "./server.js";
 import { line } from "./plots.js";
-import { address, link, recent, recordItem, writer } from "./records.js";
-import { absence, addressOf, domainAt, forced, isDraft, isEditable, label, place, sortedKeys, store } from "./store.js";
-import { areSame, bytes, command, editable, json, python, swift, text, typeNames, typeOf } from "./values.js";
+import { saveProfile } from "./profiles.js";
+import { address, link, pattern, recentOf, recordItem, writer } from "./records.js";
+import { parse, run } from "./server.js";
+import {
+    absence, addressOf, domainAt, inEffect, isDraft, isEditable, isForced, label, place, replacement, sortedKeys, store,
+} from "./store.js";
+import {
+    areSame, command, editable, json, python, swift, text, typeNames, typeOf, unpacked, visible,
+} from "./values.js";
 
 export function detail(side, go) {
     let current = { id: null, key: null };
@@ -22,7 +28,10 @@ export function detail(side, go) {
     // Whether the selected domain and key were there when they were drawn, and the manifests by which that was done.
     let isDrawn = false;
     let hadValue = false;
+    let wasForced = false;
     let manifests;
+    // The value that was shown as the one in effect.
+    let drawnEffect;
 
     const domainNow = () => domainAt(current.id);
 
@@ -87,17 +96,18 @@ export function detail(side, go) {
     // MARK: A domain
 
     function drawDomain(domain) {
-        const parts = [heading(label(domain), titleOf(domain.name), place(domain)), h("div.facts")];
-        if (isEditable(domain)) parts.push(newKey("Add a key…", domain),
-            h("p.buttons.removal", button("Remove all keys…", () => removeAll(current.id))));
-        // A profile is for any host.
-        if (!domain.user && !domain.host) parts.push(h("p.buttons",
-            button("Save as a profile", () => attempt(() => saveProfile({ domain: domain.name })))));
+        const parts = [heading(label(domain), titleOf(domain.name), place(domain)), h("div.facts"), h("div.settings")];
+        if (isEditable(domain)) parts.push(newKey("Add a key…", domain));
         // The history has only the user's domains.
         if (!domain.user) parts.push(h("p",
             h("a", { href: address({ view: "history", domain: pattern(domain.name) }) }, "All its changes"), " · ",
             h("a", { href: address({ view: "history", compare: domain.name, since: "1h" }) }, "Compare two moments…")));
-        side.replaceChildren(...parts, h("div.settings"));
+        // A profile is for any host.
+        parts.push(h("p.buttons.quiet",
+            domain.user || domain.host ? null
+                : button("Save as a profile", () => attempt(() => saveProfile({ domain: domain.name }))),
+            isEditable(domain) ? button("Remove all keys…", () => removeAll(current.id), { class: "removal" }) : null));
+        side.replaceChildren(...parts);
         drawFacts(domain);
         drawSettings(domain);
         history(domain, null);
@@ -113,9 +123,10 @@ export function detail(side, go) {
         if (current.key === null) parts.push(
             h("ul.keys", sortedKeys(domain).slice(0, 500).map((key) =>
                 h("li", link(addressOf(domain), key), " ",
-                    h("code", shown(domain.name, key, domain.values.get(key), 60))))),
+                    h("code", shown(domain.name, key, inEffect(domain, key), 60)), " ",
+                    h("span.place", replacement(domain, key)?.reason ?? "")))),
             count > 500 ? h("p", "The first 500 are shown. Search for the others.") : "");
-        keep(side.querySelector(".facts"), ...parts);
+        redraw(side.querySelector(".facts"), ...parts);
         const removal = side.querySelector(".removal");
         if (removal) removal.hidden = count === 0;
     }
@@ -128,14 +139,14 @@ export function detail(side, go) {
             return choice?.title ?? text(value, 60);
         };
         const row = ({ about, path: [key, ...names] }) => {
-            const value = names.reduce((all, name) => Object(all) === all && Object.hasOwn(all, name) ? all[name]
-                : undefined, domain.values.get(key));
+            const value = names.reduce((all, name) => Object(all) === all ? new Map(unpacked(all)).get(name)
+                : undefined, inEffect(domain, key));
             const standard = about.default;
-            return [link(addressOf(domain), key, [key, ...names].join(".")), about.title ?? "",
+            return [link(addressOf(domain), key, [key, ...names].map(visible).join(".")), about.title ?? "",
                 value !== undefined ? h("code", form(about, key, value))
                     : standard === undefined ? "" : h("code.standard", `(${form(about, key, standard)})`), about.rule];
         };
-        keep(side.querySelector(".settings"), ...groups(domain.name).flatMap(([title, rows]) => [h("h3", title),
+        redraw(side.querySelector(".settings"), ...groups(domain.name).flatMap(([title, rows]) => [h("h3", title),
             scroll(title, table(["Key", "Title", "Value", "What it may be"], rows.map(row)))]));
     }
 
@@ -170,16 +181,19 @@ export function detail(side, go) {
 
     function drawKey(domain, key) {
         const value = domain.values.get(key);
-        const lock = forced(domain, key);
+        const lock = isForced(domain, key) ? replacement(domain, key) : null;
         const name = `${domain.id}\n${key}`;
         const about = described(domain.name, key);
-        const parts = [heading(key, about?.title, link(addressOf(domain)), place(domain)), ...description(about),
-            h("div.facts")];
+        const parts = [heading(visible(key), about?.title, link(addressOf(domain)), place(domain)),
+            ...description(about), h("div.facts")];
         if (lock) parts.push(h("p.lock", "An administrator forces the value ",
             h("code", shown(domain.name, key, lock.value)), "."));
+        else parts.push(h("div.effect"));
+        drawnEffect = undefined;
+        wasForced = lock !== null;
         hadValue = value !== undefined;
         if (!hadValue) parts.push(h("p", "This key has no value here."));
-        if (isEditable(domain) && !lock && (hadValue || about || isDraft(name))) {
+        if (isEditable(domain) && !lock) {
             const made = editorOf(name, () => editor(domain, hadValue ? { key, value, done: refresh }
                 : { name: () => key, done: () => setTimeout(() => { if (edited === made) draw(); }) }));
             edited = made;
@@ -187,7 +201,7 @@ export function detail(side, go) {
         } else if (hadValue) {
             const isSecretHere = isSecret(domain.name, key);
             parts.push(h("p", typeNames[typeOf(value)]),
-                h("pre.shown", isSecretHere ? shown(domain.name, key, value) : editable(value)));
+                h("pre.shown", isSecretHere ? shown(domain.name, key, value) : beginning(editable(value))));
         }
         const buttons = copies(domain, key, value);
         if (isEditable(domain) && value !== undefined) {
@@ -195,12 +209,24 @@ export function detail(side, go) {
             buttons.push(button("Rename…", () => rename(domain, key)),
                 button("Remove", () => remove(domain, key), { title }));
         }
-        side.replaceChildren(...parts, h("p.buttons", buttons), h("div.layers"));
+        side.replaceChildren(...parts, h("p.buttons.quiet", buttons), h("div.layers"));
         edited?.update(value);
+        drawEffect(domain, key);
         drawFacts(domain);
         drawLayers(domain, key);
         drawViolations(domain, key);
         history(domain, key);
+    }
+
+    // Says which value is in effect instead of this domain's, and why.
+    function drawEffect(domain, key) {
+        const other = replacement(domain, key);
+        if (other === drawnEffect || other && drawnEffect && areSame(other.value, drawnEffect.value)) return;
+        drawnEffect = other;
+        const place = side.querySelector(".effect");
+        if (place) redraw(place, ...(other ? [h("p.note", "Another value is in effect: ",
+            h("code", shown(domain.name, key, other.value)), `, ${other.reason}. `,
+            link({ ...addressOf(domain), host: store.info.host }, key, "Show it"))] : []));
     }
 
     // Returns what the manifest says about a key.
@@ -221,7 +247,7 @@ export function detail(side, go) {
             .catch(() => ({ output: "" }));
         if (asked !== turn) return;
         const violations = output ? parse(output, true).violations ?? [] : [];
-        keep(place, ...violations.map((text) => h("p.problem", text)));
+        redraw(place, ...violations.map((text) => h("p.problem", text)));
     }
 
     function copies(domain, key, value) {
@@ -233,6 +259,9 @@ export function detail(side, go) {
             Object.keys(forms).filter(isPossible).map((name) => h("option", name)));
         async function copy() {
             const copied = forms[menu.value](domain, key, domain.values.get(key));
+            if (isSecret(domain.name, key) && value !== undefined && !await confirm("Copy the secret?",
+                h("p", "The text has the secret. A shell's history stores commands, and others may read it there."),
+                "Copy")) return;
             try {
                 await navigator.clipboard.writeText(copied);
                 notify(isSecret(domain.name, key) ? "Copied." : `Copied: ${copied}`);
@@ -244,11 +273,21 @@ export function detail(side, go) {
     }
 
     async function rename(domain, key) {
-        const field = input({ value: key, "aria-label": "New name", autofocus: true });
-        const isWanted = await confirm(`Rename ${key}`, h("p", field), "Rename");
-        const name = field.value;
-        if (!isWanted || !name || name === key) return;
-        if (domain.values.has(name)) return notify(`${name} exists already.`);
+        // A field can't hold line ends, and others can't be seen in it.
+        const isEscaped = visible(key) !== key && key !== "";
+        const field = input({ value: isEscaped ? JSON.stringify(key).slice(1, -1) : key, "aria-label": "New name",
+            autofocus: true });
+        const begun = field.value;
+        const note = isEscaped
+            ? h("p.note", "Some characters can't be seen, so the name is written as in JSON.") : null;
+        const isWanted = await confirm(`Rename ${visible(key)}`, [h("p", field), note], "Rename");
+        if (!isWanted || field.value === begun) return;
+        let name = field.value;
+        try { if (isEscaped) name = JSON.parse(`"${name}"`); } catch {
+            return notify("This isn't a name as in JSON. Write \\n for a line end, and \\\\ for a backslash.");
+        }
+        if (name === key) return;
+        if (domain.values.has(name)) return notify(`${visible(name)} exists already.`);
         const value = domain.values.get(key);
         const edit = { set: { [name]: value }, remove: [key], expected: { [key]: value }, absent: [name] };
         if (await attempt(() => send(domain, edit), "Renamed.")) goTo(domain, name);
@@ -258,15 +297,18 @@ export function detail(side, go) {
 
     async function remove(domain, key) {
         const isHidden = isSecret(domain.name, key);
-        if (isHidden && !await confirm(`Remove ${key}?`, h("p", unrecorded), "Remove")) return;
-        attempt(() => send(domain, { remove: [key], expected: { [key]: domain.values.get(key) } }),
-            `${key} was removed.${isHidden ? "" : " You can undo this in the history."}`);
+        if (isHidden && !await confirm(`Remove ${visible(key)}?`, h("p", unrecorded), "Remove")) return;
+        const value = domain.values.get(key);
+        const restore = () => attempt(() => send(domain, { set: { [key]: value }, absent: [key] }),
+            `${visible(key)} is back.`);
+        attempt(() => send(domain, { remove: [key], expected: { [key]: value } }), `${visible(key)} was removed. `,
+            isHidden ? "" : button("Undo", restore));
     }
 
-    async function attempt(action, success) {
+    async function attempt(action, success, ...buttons) {
         try {
             const outcome = await action();
-            notify(success ?? outcome);
+            notify(success ?? outcome, ...buttons);
             return true;
         } catch (error) {
             notify(error.code === "changed"
@@ -292,7 +334,7 @@ export function detail(side, go) {
             const standard = parse(output, true).default;
             if (standard !== undefined) rows.push(["default", h("code", shown(domain.name, key, standard, 120)),
                 "in the manifest"]);
-            keep(place, h("h3", "Where the value comes from"),
+            redraw(place, h("h3", "Where the value comes from"),
                 scroll("Layers", table(["Layer", "Value", "File"], rows)));
         } catch (error) {
             if (!error.isLost) place.replaceChildren(h("p.problem", error.message));
@@ -304,25 +346,24 @@ export function detail(side, go) {
         if (domain.user) return;
         const asked = turn;
         try {
-            const records = await recent({ domain: pattern(domain.name), key: key === null ? "" : pattern(key),
-                count: 50 });
+            const own = await recentOf(domain, key, 50);
             if (asked !== turn) return;
-            const own = records.filter((record) => (record.host ?? "") === (domain.host ?? "") && !record.user);
             const old = side.querySelector(".history")
                 ?? side.appendChild(h("section.history", { "aria-label": "History" }));
             const parts = [h("h3", "History")];
             const last = own.find((record) => record.changes?.length);
             if (last) parts.push(h("p", "Last changed at ", time(last.time), " by ", h("strong", writer(last)), "."));
+            const use = edited && { current: domain.values.get(key), begin: (value) => edited?.use(value) };
             const points = own.flatMap((record) => (record.changes ?? []).filter((change) => change.key === key)
                 .map((change) => ({ x: record.time / 1e6, y: numeric(change.new) }))).reverse();
             if (points.filter(({ y }) => Number.isFinite(y)).length > 2 && !isSecret(domain.name, key)
                 && ["integer", "real"].includes(typeOf(domain.values.get(key) ?? ""))) {
-                parts.push(line({ title: `${key} over time`, unit: "value", points, step: true }));
+                parts.push(line({ title: `${visible(key)} over time`, unit: "value", points, step: true }));
             }
             parts.push(own.length
-                ? h("ul.records", own.map((record) => recordItem(record, { names: key === null })))
+                ? h("ul.records", own.map((record) => recordItem(record, { names: key === null, use })))
                 : h("p", "Nothing is recorded."));
-            keep(old, ...parts);
+            redraw(old, ...parts);
         } catch (error) {
             if (asked === turn && !error.isLost) notify(error.message);
         }
@@ -362,7 +403,9 @@ export function detail(side, go) {
             }
             if (current.key !== null) {
                 const value = domain.values.get(current.key);
-                if ((value !== undefined) !== hadValue && isEditable(domain) && !forced(domain, current.key)
+                if (wasForced !== isForced(domain, current.key) && !edited?.isDirty) return draw();
+                drawEffect(domain, current.key);
+                if ((value !== undefined) !== hadValue && isEditable(domain) && !isForced(domain, current.key)
                     && !edited?.isDirty) return draw();
                 edited?.update(value);
             }
@@ -373,35 +416,8 @@ export function detail(side, go) {
     };
 }
 
-// Replaces the contents of an element, and keeps what is open and focused in it.
-function keep(element, ...contents) {
-    const isOpen = element.querySelector("details")?.open;
-    const active = document.activeElement;
-    const focused = element.contains(active) ? active.getAttribute("aria-label") ?? active.textContent : null;
-    element.replaceChildren(...contents);
-    const details = element.querySelector("details");
-    if (details && isOpen) details.open = true;
-    if (focused === null) return;
-    const all = [...element.querySelectorAll("a, button, summary, [tabindex]")];
-    all.find((one) => (one.getAttribute("aria-label") ?? one.textContent) === focused)?.focus();
-}
-
-// Saves the values of a domain, or its changes between two times, as a file for `defaults apply`; returns any errors.
-export async function saveProfile({ domain, since = "", until = "" }) {
-    const { status, output, errors } = await run({ verb: "record", domain, since, until });
-    if (status !== 0) return errors;
-    const contents = typeof output === "string" ? output : bytes(output);
-    const address = URL.createObjectURL(new Blob([contents], { type: "application/x-plist" }));
-    h("a", { href: address, download: `${domain}.plist` }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
-    return errors;
-}
-
 // Returns a number that is held as JSON.
 function numeric(value) { return Number(value?.$real ?? value?.$integer ?? value); }
-
-// Returns the pattern that matches only a name.
-export function pattern(name) { return name.replace(/[\\*?]/g, "\\$&"); }
 
 function heading(name, ...about) {
     return h("header", h("h2", { tabindex: "-1" }, name),

@@ -32,16 +32,20 @@ export function form(name, submit, ...children) {
     return h("form", { class: name, onsubmit: (event) => { event.preventDefault(); submit(); } }, ...children);
 }
 
-// Returns the words that a search is for.
-export function words(text) { return text.toLowerCase().split(/\s+/).filter(Boolean); }
+// Returns a text as a search compares it: without capitals and accents.
+export function folded(text) { return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase(); }
 
-// Shows a line at the bottom of the page, which is also read aloud; or none.
-export function notify(text) {
+// Returns the words that a search is for.
+export function words(text) { return folded(text).split(/\s+/).filter(Boolean); }
+
+// Shows a line at the bottom of the page, which is also read aloud; or none. Buttons may follow it.
+export function notify(text, ...buttons) {
     const place = document.getElementById("message");
-    place.textContent = text;
+    const hide = () => { place.hidden = true; };
+    place.replaceChildren(text, ...buttons, button("", hide, { class: "close", "aria-label": "Close" }));
     place.hidden = !text;
     clearTimeout(notify.timer);
-    notify.timer = setTimeout(() => { place.hidden = true; }, 8000);
+    notify.timer = setTimeout(hide, 8000);
 }
 
 const pauses = new WeakMap();
@@ -63,19 +67,48 @@ export function announce(status, text) {
     }, 3000);
 }
 
-// Asks with a dialog; resolves to whether the action was chosen.
-export function confirm(title, contents, action = null) {
+// Asks with a dialog; resolves to the number of the action that was chosen, or to 0.
+export function confirm(title, contents, ...actions) {
     return new Promise((resolve) => {
-        const finish = (answer) => { dialog.close(); dialog.remove(); resolve(answer); };
-        const contained = form("", () => finish(action !== null),
+        const former = document.activeElement;
+        const finish = (answer) => {
+            dialog.close();
+            dialog.remove();
+            resolve(answer);
+            if (!former.isConnected) refocus(former);
+        };
+        const [main, ...others] = actions.filter(Boolean).map((action, index) => ({ action, number: index + 1 }));
+        const contained = form("", () => finish(main ? 1 : 0),
             h("h2", { id: "dialog-title" }, title), contents,
             h("p.buttons",
-                button(action ? "Cancel" : "Close", () => finish(false)),
-                action ? h("button.main", action) : null));
-        const dialog = h("dialog", { "aria-labelledby": "dialog-title", oncancel: () => finish(false) }, contained);
+                button(main ? "Cancel" : "Close", () => finish(0)),
+                others.map(({ action, number }) => button(action, () => finish(number))),
+                main ? h("button.main", main.action) : null));
+        const dialog = h("dialog", { "aria-labelledby": "dialog-title", oncancel: () => finish(0) }, contained);
         document.body.append(dialog);
         dialog.showModal();
     });
+}
+
+const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+// Moves the focus to what has the name of an element that was drawn anew, or else to the heading.
+function refocus(former, place = document.getElementById("main")) {
+    const all = [...place.querySelectorAll("a, button, summary, [tabindex]")];
+    const found = all.find((one) => nameOf(one) === nameOf(former));
+    (found ?? document.querySelector("#main h2[tabindex]"))?.focus();
+}
+
+// Replaces the contents of an element, and leaves open and focused what was so, by its name.
+export function redraw(element, ...contents) {
+    const details = () => [...element.querySelectorAll("details")];
+    const named = (one) => one.dataset.name ?? one.querySelector("summary").textContent;
+    const open = new Set(details().filter((one) => one.open).map(named));
+    const active = document.activeElement;
+    const isFocused = element.contains(active);
+    element.replaceChildren(...contents);
+    for (const one of details()) if (open.has(named(one))) one.open = true;
+    if (isFocused) refocus(active, element);
 }
 
 // Returns a table of columns' names and rows of cells, each of which is a text or an element.

@@ -1,11 +1,21 @@
 // The editor of a value, for each type.
 
-import { announce, button, form, h, input, notify } from "./dom.js";
+import { beginning, differences, excerpts, merged, pathText } from "./difference.js";
+import { announce, button, form, h, input, notify, table } from "./dom.js";
 import { described, isSecret, shown as secretly } from "./manifests.js";
 import { revision } from "./model.js";
-import { ask } from "./server.js";
+import { outline, withLineEnds } from "./outline.js";
+import { save as saveFile } from "./profiles.js";
+import { ask, parse } from "./server.js";
 import { receive, store } from "./store.js";
-import { areSame, converted, editable, packed, read, text, typeNames, typeOf, unpacked } from "./values.js";
+import {
+    areSame, bytes, converted, editable, packed, read, text, typeNames, typeOf, unpacked, visible,
+} from "./values.js";
+
+// The length of a text above which typing in a field would be slow.
+const largest = 1_000_000;
+// The number of differences that are shown of a conflict.
+const shownDifferences = 12;
 
 // All but those of keyed archives.
 const types = Object.keys(typeNames).slice(0, -1);
@@ -41,6 +51,8 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     let shown = value;
     let latest = value;
     let isDirty = false;
+    // Whether a dictionary or a list is edited as JSON.
+    let isJSON = false;
     // What was typed last, and its type: other types begin with it.
     let original;
     // What the form began with.
@@ -54,6 +66,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     let asked = null;
     const type = h("select", { "aria-label": "Type", onchange: () => convert() },
         types.map((type) => h("option", { value: type }, typeNames[type])));
+    const formButton = button("As JSON", () => changeForm(), { class: "quiet" });
     const control = h("div.control");
     const problem = h("p.problem", { role: "alert", hidden: true });
     const news = h("p.note", { role: "status", hidden: true });
@@ -64,7 +77,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         reset();
         update(latest);
     });
-    const whole = form("editor", () => submit(), h("div.fields", type, control), problem, news, conflict,
+    const whole = form("editor", () => submit(), h("div.fields", type, formButton, control), problem, news, conflict,
         h("p.buttons", saveButton, isNew ? null : revert));
     whole.addEventListener("input", () => {
         isDirty = true;
@@ -80,7 +93,9 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         const found = about();
         const choices = (found?.choices ?? []).map(({ value, title }) => [editable(value), title]);
         const isHidden = isSecret(domain.name, name());
-        if (found?.flags && choices.length && !isHidden) {
+        if (typed.length > largest) {
+            field = large(typed, attributes);
+        } else if (found?.flags && choices.length && !isHidden) {
             field = flags(typed, choices, attributes);
         } else if (choices.length && !found.custom && !isHidden) {
             field = menu(typed, choices, attributes);
@@ -92,18 +107,22 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         } else if (/integer|real|date/.test(type.value)) {
             const placeholder = type.value === "date" ? "2026-11-27 10:15" : "";
             field = input({ ...attributes, value: typed, placeholder });
+        } else if (hasOutline(typed, isHidden)) {
+            field = outline(parse(typed, true), { oninput: change }, field?.place);
         } else {
             const rows = Math.min(16, Math.max(2, typed.split("\n").length));
             field = h("textarea", { rows, spellcheck: "false", ...attributes, value: typed, onkeydown: (event) => {
-                if (event.key !== "Enter" || !event.ctrlKey && !event.metaKey) return;
+                if (event.isComposing || event.key !== "Enter" || !event.ctrlKey && !event.metaKey) return;
                 event.preventDefault();
                 submit();
             } });
             // A text field has line feeds only. Other line ends stay, unless they are mixed and the text changes.
-            if (typed.includes("\r")) field.read = () => field.value === typed.replace(/\r\n?/g, "\n") ? typed
-                : /^([^\r\n]|\r\n)*$/.test(typed) ? field.value.replaceAll("\n", "\r\n") : field.value;
+            field.read = () => withLineEnds(typed, field.value);
         }
         control.replaceChildren(field, ...beside(found));
+        const isNested = /array|dictionary/.test(type.value) && typed.length <= largest && !isHidden;
+        formButton.hidden = !isNested;
+        formButton.textContent = isJSON ? "As an outline" : "As JSON";
         if (isFocused) field.focus();
         state();
     }
@@ -112,6 +131,52 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     function about() {
         const found = described(domain.name, name());
         return found?.type === type.value && !/array|dictionary/.test(found.type) ? found : undefined;
+    }
+
+    // Returns whether a text can be shown as an outline.
+    function hasOutline(typed, isHidden) {
+        if (isJSON || isHidden || !/array|dictionary/.test(type.value)) return false;
+        try { return typeOf(parse(typed, true)) === type.value; } catch { return false; }
+    }
+
+    // Changes between JSON and the outline, with what was typed.
+    function changeForm() {
+        const typed = textOf();
+        try {
+            field.check?.();
+            if (isJSON && typeOf(parse(typed, true)) !== type.value) throw new Error();
+        } catch (error) {
+            return complain(isJSON ? "Correct the JSON first; *Save* says where it is wrong." : error.message);
+        }
+        isJSON = !isJSON;
+        draw(isJSON ? editable(parse(typed, true)) : typed);
+        field.focus();
+    }
+
+    // Returns the beginning of a value that is too large for a field, which a file can replace.
+    function large(typed, attributes) {
+        let now = typed;
+        const isData = type.value === "data";
+        const start = h("pre", beginning(typed.slice(0, 2000)));
+        const size = () => `${now.length.toLocaleString()} characters${isData ? " (two for each byte)" : ""}. `
+            + "A value of this size can't be edited in the page.";
+        const note = h("p.note", size());
+        const chosen = h("input", { type: "file", "aria-label": "Replace by a file", onchange: async () => {
+            const [file] = chosen.files;
+            if (!file) return;
+            const octets = await file.arrayBuffer();
+            now = isData ? Array.from(new Uint8Array(octets), (one) => one.toString(16).padStart(2, "0")).join("")
+                : new TextDecoder().decode(octets);
+            start.textContent = beginning(now.slice(0, 2000));
+            note.textContent = size();
+            whole.dispatchEvent(new Event("input"));
+        } });
+        const download = () => saveFile(`${name()}.${isData ? "bin" : "txt"}`,
+            isData ? bytes({ $data: shown.$data }) : now, isData ? undefined : "text/plain");
+        const place = h("div.large", attributes, note, start, h("p.buttons", button("Save as a file", download),
+            h("label", "Replace by a file ", chosen)));
+        place.read = () => now;
+        return place;
     }
 
     // Returns a menu; a value that isn't in it stays until another is chosen.
@@ -200,7 +265,9 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         const typed = textOf();
         saving = {};
         try {
-            if (!key) throw new Error("Type a key.");
+            // Only an existing key may be without a name.
+            if (key === "" && isNew) throw new Error("Type a key.");
+            field.check?.();
             if (field.selectedOptions?.[0]?.disabled) throw new Error("Choose a value.");
             saving.wanted = await read(typed, type.value);
         } catch (error) {
@@ -226,7 +293,8 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
                 isDirty = false;
                 if (!isNew) reset();
             }
-            notify(`${key} is ${secretly(domain.name, key, wanted, 60)} now.`);
+            const rest = store.unsaved.has(domain.id) ? ", but can't be saved yet" : "";
+            notify(`${visible(key)} is ${secretly(domain.name, key, wanted, 60)} now${rest}.`);
             done(key);
         } catch (error) {
             isQueued = false;
@@ -247,7 +315,8 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     function complain(reason) {
         problem.textContent = reason;
         problem.hidden = false;
-        if (!whole.isConnected) notify(reason);
+        // What was said before is over.
+        notify(whole.isConnected ? "" : reason);
     }
 
     // Shows both values, which stay up to date, and lets the user decide.
@@ -263,20 +332,44 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             reset();
             field.focus();
         };
-        const there = h("p");
+        const base = shown;
+        const there = h("div");
+        const set = (value, text, condition) => {
+            saving = { wanted: value };
+            save(key, text, condition);
+        };
+        const both = button("Both", () => {
+            const value = merged(base, asked.theirs, wanted);
+            isDirty = true;
+            draw(editable(value));
+            set(value, textOf(), { expected: { [key]: asked.theirs } });
+        }, { title: "Your changes, and those of the other program, which are about other parts." });
         asked = { show(now) {
             asked.theirs = now;
-            there.replaceChildren(isNew ? `${key} exists already` : "Another program has changed this key",
-                ": its value is ", h("code", secretly(domain.name, key, now)), " now. Yours is ",
-                h("code", secretly(domain.name, key, wanted)), ".");
+            both.hidden = merged(base, now, wanted) === undefined;
+            const begin = isNew ? `${visible(key)} exists already` : "Another program has changed this key";
+            there.replaceChildren(h("p", begin, ...compared(key, now, wanted)));
         } };
         asked.show(theirs);
         conflict.replaceChildren(there, h("p.buttons", button("Keep theirs", keep),
-            button("Set mine", () => {
-                saving = { wanted };
-                save(key, typed, {});
-            })));
+            button("Set mine", () => set(wanted, typed, {})), both));
         conflict.hidden = false;
+    }
+
+    // Returns the rest of a sentence that says what differs between another program's value and the user's.
+    function compared(key, theirs, mine) {
+        const isHidden = isSecret(domain.name, key);
+        const all = isHidden ? [] : differences(theirs, mine);
+        if (all.length && all[0].path.length) {
+            const rows = all.slice(0, shownDifferences).map((part) =>
+                [pathText(part.path), ...excerpts(part.old, part.new).map((text) => h("code", text))]);
+            const left = all.length - rows.length;
+            return [". Its value differs from yours:", table(["Part", "Theirs", "Yours"], rows),
+                left > 0 ? `and ${left.toLocaleString()} more differences.` : ""];
+        }
+        const [other, own] = isHidden || !all.length ? [theirs, mine].map((one) => secretly(domain.name, key, one))
+            : excerpts(theirs, mine);
+        return [": its value is ", h("code", other), " now. Yours is ", h("code", own), "."];
     }
 
     function decided() {
@@ -293,8 +386,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             if (!areSame(now, asked.theirs)) asked.show(now);
         } else if (areSame(now, shown)) news.hidden = true;
         else if (isDirty) {
-            announce(news, now === undefined ? "Meanwhile, the key was removed."
-                : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`);
+            announce(news, now === undefined ? "Meanwhile, the key was removed." : meanwhile(now));
             news.hidden = false;
         } else {
             shown = now;
@@ -302,9 +394,23 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         }
     }
 
+    function meanwhile(now) {
+        const [part] = isSecret(domain.name, name()) ? [] : differences(shown, now);
+        return part?.path.length ? `Meanwhile, ${pathText(part.path)} was set to ${text(part.new, 60)}.`
+            : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`;
+    }
+
     reset();
     return {
         form: whole, update,
+        // Begins an edit with a value, which isn't saved yet.
+        use(value) {
+            type.value = typeOf(value);
+            original = { type: type.value, typed: editable(value) };
+            isDirty = true;
+            draw(original.typed);
+            field.focus();
+        },
         get isDirty() { return isDirty || saving !== null; },
         focus() { field?.focus(); },
         // Begins with the type and the default of a new key, once it is named.

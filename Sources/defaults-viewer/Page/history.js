@@ -1,12 +1,13 @@
 // The view of the history: earlier changes, the difference between two moments, and profiles.
 
-import { button, form, h, input, notify, table, words } from "./dom.js";
-import { saveProfile } from "./detail.js";
-import { change, program, recent, recordItem, writer } from "./records.js";
+import { change } from "./difference.js";
+import { button, folded, form, h, input, notify, table, words } from "./dom.js";
+import { saveProfile } from "./profiles.js";
+import { program, recent, recordItem, writer } from "./records.js";
 import { parse, run } from "./server.js";
 import { shown } from "./manifests.js";
 import { sortedDomains } from "./store.js";
-import { zoned } from "./values.js";
+import { unpacked, visible, zoned } from "./values.js";
 
 const pageSize = 100;
 // The number of rows of a table that are shown at first.
@@ -98,7 +99,7 @@ export function history(go) {
     // Returns whether a record has all words in what the page shows or knows about its program.
     function isBy(record, words) {
         const names = [writer(record), program(record), record.source?.executable, record.origin?.program];
-        return words.every((word) => names.join(" ").toLowerCase().includes(word));
+        return words.every((word) => folded(names.join(" ")).includes(word));
     }
 
     // Returns an error of the command with the names of the fields.
@@ -140,12 +141,12 @@ export function history(go) {
     }
 
     const difference = (asked) => tabulate({ verb: "diff", ...asked }, ["Key", "Change"], ({ changes }) => changes,
-        ({ key, kind, old, new: now }) => [key,
-            change(asked.domain, key, kind === "added" ? undefined : old, kind === "removed" ? undefined : now)],
+        ({ key, kind, old, new: now }) => [visible(key), change(asked.domain, key,
+            { old: kind === "added" ? undefined : old, new: kind === "removed" ? undefined : now }, key)],
         "Nothing differs.");
 
     const past = ({ domain, since }) => tabulate({ verb: "read", domain, at: since }, ["Key", "Value"],
-        Object.entries, ([key, value]) => [key, shown(domain, key, value)], "There were no values.");
+        unpacked, ([key, value]) => [visible(key), shown(domain, key, value)], "There were no values.");
 
     return { view, show, update() {} };
 }

@@ -1,9 +1,11 @@
 // Change sets and other events, as the feed and the history show them.
 
 import { button, confirm, h, notify, time } from "./dom.js";
+import { change } from "./difference.js";
+import { isSecret, sentence, shown } from "./manifests.js";
 import { revision } from "./model.js";
-import { sentence, shown } from "./manifests.js";
 import { parse, run } from "./server.js";
+import { areSame, text, visible } from "./values.js";
 
 const base = (path) => path.split("/").pop();
 
@@ -38,15 +40,18 @@ export function address({ view, domain, key, host, user, program, compare, since
     return `#${new URLSearchParams(parts.filter(([, part]) => part != null))}`;
 }
 
-export function link(record, key, name = key ?? record.domain) {
+export function link(record, key, name = visible(key ?? record.domain)) {
     return h("a", { href: address({ ...record, key }) }, name);
 }
 
-// Returns an old and a new value with an arrow.
-export function change(domain, key, old, now) {
-    return h("span.change",
-        h("span.old", shown(domain, key, old, 120)), h("span", { "aria-label": "became" }, " → "),
-        h("span.new", shown(domain, key, now, 120)));
+// Returns buttons that begin an edit with the old or the new value of a change, unless that is the current one.
+function uses({ key, old, new: now }, { domain, revision: number }, use) {
+    if (!use || isSecret(domain, key)) return null;
+    const label = (value, side) => `Use ${text(value, 40)}, the value ${side} change ${number}`;
+    return [["before", old], ["after", now]]
+        .filter(([, value]) => value !== undefined && !areSame(value, use.current))
+        .map(([side, value]) => button(`Use the value ${side}`, () => use.begin(value),
+            { "aria-label": label(value, side), class: "quiet writing" }));
 }
 
 // Returns items for the first of many things, and one that makes the others when it is opened.
@@ -61,12 +66,13 @@ function listed(all, item, limit = 20) {
     return [...first.map(item), ...(others.length ? [more()] : [])];
 }
 
-// Returns an item of a list for a record.
-export function recordItem(record, { names = true } = {}) {
-    const changes = listed(record.changes ?? [], ({ key, old, new: now }) =>
-        h("li", names ? link(record, key) : h("span.key", key), " ", change(record.domain, key, old, now)));
+// Returns an item of a list for a record. `use` has the current value, and a function that begins an edit with another.
+export function recordItem(record, { names = true, use = null } = {}) {
+    const changes = listed(record.changes ?? [], (one) =>
+        h("li", names ? link(record, one.key) : h("span.key", visible(one.key)), " ",
+            change(record.domain, one.key, one, `${record.revision} ${one.key}`), " ", uses(one, record, use)));
     const lost = (record.overruled ?? []).map(({ key, value }) =>
-        h("li.lost", `${key}: another writer's ${shown(record.domain, key, value, 120)} didn't count`));
+        h("li.lost", `${visible(key)}: another writer's ${shown(record.domain, key, value, 120)} didn't count`));
     const broken = (record.violations ?? []).map((one) => h("li.broken", sentence(one)));
     const canUndo = record.type === "change" && !record.user && record.changes?.length;
     return h(`li.record.is-${record.type}`,
@@ -80,9 +86,26 @@ export function recordItem(record, { names = true } = {}) {
         changes.length + lost.length + broken.length ? h("ul", changes, lost, broken) : null);
 }
 
+// Returns the pattern that matches only a name.
+export function pattern(name) { return name.replace(/[\\*?]/g, "\\$&"); }
+
+// Returns the newest records of a domain, and of a key unless it is null.
+export async function recentOf({ name, host }, key, count) {
+    const asked = { domain: pattern(name), key: key === null ? "" : pattern(key), host, count };
+    const found = [];
+    for (let isEnd = false; !isEnd && found.length < count; asked.count = 1000) {
+        const records = await recent(asked);
+        found.push(...records.filter((record) => record.host === host && !record.user));
+        isEnd = records.length < asked.count;
+        // Those of other hosts may be many. A range includes its end.
+        if (!isEnd) asked.until = `${records.at(-1).revision - 1}`;
+    }
+    return found.slice(0, count);
+}
+
 // Returns the newest records that pass a filter, also those in the archive: `domain` and `key` are patterns.
-export async function recent({ domain = "", key = "", count, since = "", until = "" }) {
-    const { status, output, errors } = await run({ verb: "log", domain, key, program: "", count, since, until });
+export async function recent({ domain = "", key = "", host, count, since = "", until = "" }) {
+    const { status, output, errors } = await run({ verb: "log", domain, key, host, program: "", count, since, until });
     // Without records, the status is 1.
     if (status !== 0 && status !== 1 && !output) throw new Error(errors || "The history can't be read.");
     return output.split("\n").filter(Boolean).map((text) => fromLog(parse(text, true)));

@@ -62,8 +62,8 @@ async function post(path, body, limit = null) {
         text = await response.text();
     } catch {
         // The page's state says so, too.
-        const isSilent = signal?.aborted === true;
-        throw lost(isSilent ? "The agent is not answering." : ended, { isSilent });
+        if (signal?.aborted) throw lost("The viewer is not answering.", { silent: "viewer" });
+        throw lost(ended);
     }
     if (response.headers.get("Viewer") !== number) {
         // The viewer couldn't ask the kernel whose connection this is.
@@ -73,6 +73,8 @@ async function post(path, body, limit = null) {
         throw lost(over);
     }
     skew = Date.now() - Number(response.headers.get("Viewer-Time"));
+    // The viewer waits for the agent a little less long than this page waits for the viewer.
+    if (response.status === 504) throw lost(text.trim(), { silent: "agent" });
     if (!response.ok) throw new Error(text.trim());
     return text;
 }

@@ -3,7 +3,9 @@
 import { apply, identity } from "./model.js";
 import { giveUp, prove } from "./server.js";
 import { described, describedDomains, isSecret, settings } from "./manifests.js";
-import { areSame, json, text } from "./values.js";
+import { folded } from "./dom.js";
+import { shortened } from "./difference.js";
+import { areSame, hex, json, typeOf, visible } from "./values.js";
 
 // The number of events that the page remembers.
 const feedLimit = 1000;
@@ -11,10 +13,11 @@ const feedLimit = 1000;
 // The time for which a changed key is lit, in milliseconds.
 export const litTime = 3000;
 
-// `silence` says why the agent doesn't answer; `total` counts all events; `revision` is the number of the last change;
-// and `drafts` has the editors that were left before everything was saved.
-export const store = { domains: new Map(), info: {}, state: { name: "reading" }, silence: "", feed: [], total: 0,
-    revision: 0, drafts: new Map() };
+// `silence` says why the agent doesn't answer; `unsaved` has the domains that can't be saved and the reasons; `total`
+// counts all events; `revision` is the number of the last change; and `drafts` has the editors that were left before
+// everything was saved.
+export const store = { domains: new Map(), info: {}, state: { name: "reading" }, silence: "", unsaved: new Map(),
+    feed: [], total: 0, revision: 0, drafts: new Map() };
 
 // Returns whether what was typed for a key, or for a new one, isn't saved.
 export function isDraft(name) { return store.drafts.get(name)?.isDirty === true; }
@@ -53,7 +56,7 @@ function receiveOne(message) {
             break;
         case "clear": Object.assign(store, { domains: new Map(), revision: Infinity }); break;
         case "domain": replace(message.domain); break;
-        // `info`, `state` or `silence`.
+        // `info`, `state`, `silence` or `unsaved`.
         default: store[message.kind] = message[message.kind];
     }
     if (store.state.isOver) giveUp(store.state.reason);
@@ -85,22 +88,15 @@ function light(domain, keys) {
     domain.litLast = now;
 }
 
-// Returns an event for the feed, in which large values are only their beginnings.
-function shortened(event) {
-    const short = (value) => JSON.stringify(value).length < 2000 ? value : { $shown: text(value, 120) };
-    const changes = event.changes?.map((change) =>
-        Object.fromEntries(Object.entries(change).map(([name, value]) =>
-            [name, name === "key" ? value : short(value)])));
-    return { ...event, ...(changes && { changes }) };
-}
-
 function receiveEvent(event) {
-    store.feed.push(shortened(event));
+    store.feed.push(event.changes ? { ...event, changes: event.changes.map(shortened) } : event);
     if (store.feed.length > feedLimit) store.feed.splice(0, store.feed.length - feedLimit);
     store.total += 1;
     update.events.push(event);
     if (event.type === "gap") return;
     store.revision = event.revision;
+    if (event.type === "unsaved") store.unsaved.set(identity(event), event.reason);
+    if (event.type === "recovered") store.unsaved.delete(identity(event));
     const count = store.domains.size;
     const domain = event.isApplied ? store.domains.get(identity(event)) : apply(store.domains, event);
     if (!domain) return;
@@ -121,12 +117,14 @@ export function absence(text) { return { reading: "Reading…", live: text }[sto
 export function addressOf({ name, host, user }) { return { domain: name, host, user }; }
 
 // Returns a domain's name for people.
-export function label(domain) { return domain.name === "NSGlobalDomain" ? "Global domain" : domain.name; }
+export function label(domain) { return domain.name === "NSGlobalDomain" ? "Global domain" : visible(domain.name); }
 
 // Returns where a domain is, if it isn't the user's own for any host.
 export function place(domain) {
-    return [domain.host && `host ${domain.host}`, domain.user].filter(Boolean).join(", ");
+    return [domain.host && hostName(domain.host), domain.user].filter(Boolean).join(", ");
 }
+
+export function hostName(host) { return host === store.info.host ? "this host" : `host ${host}`; }
 
 export function isEditable(domain) { return !domain.user && !store.info.readOnly; }
 
@@ -164,8 +162,9 @@ export function unsetKeys(domain) {
 export function searched(domain, key) {
     const { texts } = Object.assign(domain, { texts: domain.texts ?? new Map() });
     if (!texts.has(key)) {
-        const value = isSecret(domain.name, key) ? "" : json(domain.values.get(key));
-        texts.set(key, `${key} ${described(domain.name, key)?.title ?? ""} ${value}`.toLowerCase());
+        const value = isSecret(domain.name, key) ? undefined : domain.values.get(key);
+        const shown = value === undefined ? "" : typeOf(value) === "data" ? `<${hex(value)}>` : json(value);
+        texts.set(key, folded(`${key} ${described(domain.name, key)?.title ?? ""} ${shown}`));
     }
     return texts.get(key);
 }
@@ -173,11 +172,22 @@ export function searched(domain, key) {
 // Forgets what a search looks in, since titles have become known.
 export function forgetTexts() { for (const domain of store.domains.values()) domain.texts = undefined; }
 
-// Returns the value that an administrator forces on a key, if there is one.
-export function forced(domain, key) {
+// Returns the value that programs see instead of that of a domain's key, and the reason; undefined if it is the
+// domain's own.
+export function replacement(domain, key) {
+    if (domain.user) return undefined;
+    const valueIn = (place) => store.domains.get(identity(place))?.values.get(key);
     for (const name of [domain.name, "NSGlobalDomain"]) {
-        const value = store.domains.get(identity({ domain: name, user: "managed" }))?.values.get(key);
-        if (value !== undefined) return { value };
+        const value = valueIn({ domain: name, user: "managed" });
+        if (value !== undefined) return { value, reason: "forced" };
     }
-    return null;
+    if (domain.host || !store.info.host) return undefined;
+    const value = valueIn({ domain: domain.name, host: store.info.host });
+    return value === undefined ? undefined : { value, reason: "for this host" };
 }
+
+// Returns the value of a domain's key that is in effect.
+export function inEffect(domain, key) { return (replacement(domain, key) ?? { value: domain.values.get(key) }).value; }
+
+// Returns whether an administrator forces the value of a key.
+export function isForced(domain, key) { return replacement(domain, key)?.reason === "forced"; }

@@ -34,6 +34,14 @@ export function unpacked(value) {
     return [[all[0][0].slice(1), all[0][1]]];
 }
 
+// Returns a name in which everything can be seen: line ends, spaces at its edges, and characters without a shape.
+export function visible(name) {
+    if (name === "") return "(empty key)";
+    const pictures = { "\n": "␊", "\r": "␍", "\t": "␉", " ": "␣" };
+    return name.replace(/^ +| +$|[\p{C}\u2028\u2029]/gu, (found) => [...found].map((one) => pictures[one]
+        ?? `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`).join(""));
+}
+
 export function bytes(value) { return Uint8Array.from(atob(value.$data), (c) => c.charCodeAt(0)); }
 export function hex(value) { return Array.from(bytes(value), (b) => b.toString(16).padStart(2, "0")).join(""); }
 
@@ -132,11 +140,30 @@ export function zoned(text, isMoment = false) {
     return time.toISOString().replace(".000Z", "Z");
 }
 
+// Returns the error for text that isn't a value of a type.
+function invalidText(type) {
+    const wanted = type === "data" ? "hexadecimal digits" : `a${type === "integer" ? "n" : ""} ${typeNames[type]}`;
+    return new Error(`Type ${wanted}, such as ${example[type]}.`);
+}
+
 // Reads what was typed as a value of a type; throws an Error that says what is wrong.
 export async function read(typed, type) {
+    if (/array|dictionary/.test(type)) {
+        const value = typed.trim() && await readJSON(typed);
+        if (typeOf(value) === type) return value;
+        throw invalidText(type);
+    }
+    const value = scalar(typed, type);
+    if (type !== "date") return value;
+    try { return await readJSON(JSON.stringify(value)); } catch (error) {
+        throw error.isLost ? error : invalidText(type);
+    }
+}
+
+// Reads what was typed as a value other than a list or a dictionary; whether a date is one isn't known yet.
+export function scalar(typed, type) {
     const text = typed.trim();
-    const wanted = type === "data" ? "hexadecimal digits" : `a${type === "integer" ? "n" : ""} ${typeNames[type]}`;
-    const invalid = new Error(`Type ${wanted}, such as ${example[type]}.`);
+    const invalid = invalidText(type);
     switch (type) {
         case "string": return typed;
         case "boolean": return text === "true";
@@ -148,23 +175,22 @@ export async function read(typed, type) {
             }
             return Number.isSafeInteger(Number(integer)) ? Number(integer) : { $integer: `${integer}` };
         }
-        case "real":
+        case "real": {
+            if (/^([-+]?inf|nan)$/i.test(text)) return { $real: text.toLowerCase().replace("+", "") };
             if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) throw invalid;
-            if (!isFinite(text)) throw new Error("Numbers are at most 1.7976931348623157e308.");
-            return { $real: `${Number(text)}`.replace(/^-?\d+$/, "$&.0") };
-        case "date":
-            try { return await readJSON(JSON.stringify({ $date: zoned(text) })); } catch (error) {
-                throw error.isLost ? error : invalid;
-            }
+            const real = Number(text);
+            if (!isFinite(real)) throw new Error("Numbers are at most 1.7976931348623157e308.");
+            if (real === 0 && /^[^e]*[1-9]/i.test(text)) throw new Error("Numbers are at least 5e-324, apart from 0.");
+            return { $real: `${Object.is(real, -0) ? "-" : ""}${real}`.replace(/^-?\d+$/, "$&.0") };
+        }
+        case "date": return { $date: zoned(text) };
         case "data": {
             const digits = text.replace(/[\s<>]/g, "");
             if (!/^([0-9a-f]{2})*$/i.test(digits)) throw invalid;
             return { $data: btoa(digits.replace(/../g, (digits) => String.fromCharCode(parseInt(digits, 16)))) };
         }
+        default: throw invalid;
     }
-    const value = text && await readJSON(typed);
-    if (typeOf(value) !== type) throw invalid;
-    return value;
 }
 
 // Returns the text for a value of a type from what was typed as one of another.

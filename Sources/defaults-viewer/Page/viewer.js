@@ -6,6 +6,7 @@ import { notify } from "./dom.js";
 import { health } from "./health.js";
 import { history } from "./history.js";
 import { learn } from "./manifests.js";
+import { identity } from "./model.js";
 import { ask, run } from "./server.js";
 import { address } from "./records.js";
 import { forgetTexts, onUpdate, receive, store } from "./store.js";
@@ -60,8 +61,9 @@ onUpdate((update) => {
     const state = document.getElementById("state");
     const { name, reason, isOver } = store.state;
     const silence = name !== "lost" && store.silence;
-    state.dataset.state = silence ? "silent" : name;
-    const text = silence || (isOver ? reason : (reason ? `${reason} ` : "") + states[name]
+    const unsaved = name === "live" ? unsavedText() : "";
+    state.dataset.state = silence ? "silent" : unsaved ? "unsaved" : name;
+    const text = silence || unsaved || (isOver ? reason : (reason ? `${reason} ` : "") + states[name]
         + (store.info.readOnly ? ", read-only" : ""));
     if (state.textContent !== text) state.textContent = text;
     document.body.toggleAttribute("data-read-only", store.info.readOnly === true);
@@ -78,17 +80,38 @@ onUpdate((update) => {
 async function beat() {
     try {
         if (!document.hidden) {
-            await ask({ type: "status" });
+            const { status } = await ask({ type: "status" });
             if (store.silence) say("");
+            findUnsaved(status);
         }
     } catch (error) {
-        if (error.isSilent && !store.silence) say(error.message);
+        if (error.silent === "viewer") say(`The viewer is not answering (process ${store.info.pid}).`);
+        if (error.silent === "agent" && !store.silence) say(error.message);
         // The command knows why.
-        if (error.isSilent) run({ verb: "explain", domain: "NSGlobalDomain", key: "-" }).then(({ status, errors }) => {
-            if (store.silence && status === 75) say(errors);
-        }, () => {});
+        if (error.silent === "agent") {
+            run({ verb: "explain", domain: "NSGlobalDomain", key: "-" }).then(({ status, errors }) => {
+                if (store.silence && status === 75) say(errors);
+            }, () => {});
+        }
     }
     setTimeout(beat, 5000);
+}
+
+// Finds the domains that have unsaved edits and an error.
+function findUnsaved({ pending = [], errors = [] }) {
+    const waiting = new Set(pending.map(identity));
+    const unsaved = new Map(errors.filter((error) => error.domain && waiting.has(identity(error)))
+        .map((error) => [identity(error), error.message]));
+    if (JSON.stringify([...unsaved]) === JSON.stringify([...store.unsaved])) return;
+    receive([{ kind: "unsaved", unsaved }]);
+}
+
+// Returns the sentence about domains that can't be saved, if there are any.
+function unsavedText() {
+    const all = [...store.unsaved];
+    if (!all.length) return "";
+    const names = all.length > 3 ? `${all.length} domains` : all.map(([id]) => JSON.parse(id)[0]).join(", ");
+    return `Not saved: ${names}. ${all[0][1]}`;
 }
 
 // Reads the manifests, which may have changed.
