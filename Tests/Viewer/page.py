@@ -61,8 +61,8 @@ class PageCase(unittest.TestCase):
         return page
 
     def is_fault(self, text: str) -> bool:
-        # What a test does to the connection.
-        return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)", text)
+        # What a test does to the connection or to the agent.
+        return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)|status of 504", text)
 
     def shoot(self, page: Page, name: str) -> None:
         if directory := os.environ.get("SCREENSHOTS"):

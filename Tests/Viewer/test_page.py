@@ -545,7 +545,7 @@ class PageTests(PageCase):
         page = self.open()
         self.show(page, "org.example.types", "number")
         kind, field = page.locator("select[aria-label=Type]"), page.get_by_label("Value")
-        texts = {"integer": "2", "text": "2.0", "list": "[2.0]", "dictionary": "{}", "number": "2.0"}
+        texts = {"integer": "2", "text": "2.0", "list": "[\n    2.0\n]", "dictionary": "{}", "number": "2.0"}
         for name, value in texts.items():
             kind.select_option(name)
             if name == "list":
