@@ -56,6 +56,24 @@ struct ClientStateTests {
         #expect(add(second, "large", 1) == last + 4, "An edit that was already requested may be saved.")
     }
 
+    @Test("An edit after a conditional one whose outcome is unknown replaces that one's value, too, until it is saved")
+    func undecided() throws {
+        var unsaved = UnsavedEdits()
+        let domain = Domain(try DomainName("a.b"))
+        func former(afterSetting value: PropertyListValue) -> [[PropertyListValue?]] {
+            _ = unsaved.add(
+                UnsavedEdit(domain: domain, values: ["k": value], replacing: ["k": 1], time: Self.time))
+            return unsaved.beginSession().map { $0.former("k") }
+        }
+        #expect(former(afterSetting: 2) == [[1]])
+        #expect(former(afterSetting: 3) == [[1], [1]])
+        // It was sent between the two edits.
+        unsaved.recordUndecided(["k": 10, "l": 11], of: domain, after: 1)
+        #expect(former(afterSetting: 4) == [[1], [1, 10], [1, 10]])
+        unsaved.removeSaved(of: domain, upTo: 3)
+        #expect(former(afterSetting: 5) == [[1]])
+    }
+
     @Test("Refusing an edit doesn't affect earlier edits")
     func refusing() throws {
         let name = try DomainName("a.b")

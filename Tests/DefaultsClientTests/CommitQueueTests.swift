@@ -15,12 +15,12 @@ struct CommitQueueTests {
         var queue = CommitQueue()
         let commits = try (0..<3).map { _ in try Self.commit() }
         queue.add(commits)
-        let first = try #require(queue.begin(in: nil) { $0.barrier !== commits[0].barrier })
+        let first = try #require(queue.begin(in: nil, after: 0, if: { $0.barrier !== commits[0].barrier }))
         #expect(first.commit.barrier === commits[1].barrier && first.number == 1)
         #expect(commits[0].barrier.wait()?.failures.first?.code == .changed)
-        #expect(queue.begin(in: nil) { _ in true } == nil)
+        #expect(queue.begin(in: nil, after: 0, if: { _ in true }) == nil)
         #expect(queue.finish().barrier === commits[1].barrier)
-        let second = try #require(queue.begin(in: nil) { _ in true })
+        let second = try #require(queue.begin(in: nil, after: 0, if: { _ in true }))
         #expect(second.commit.barrier === commits[2].barrier && second.number == 2)
         queue.abandon()
         #expect(queue.isEmpty)
@@ -31,19 +31,25 @@ struct CommitQueueTests {
     func resumedEdit() throws {
         let (log, other) = (Epoch(value: 1), Epoch(value: 2))
         var queue = CommitQueue()
-        #expect(queue.resume(in: log) == nil)
+        if let resumed = queue.resume(in: log) { Issue.record("\(resumed) was never sent.") }
         let commit = try Self.commit()
         queue.add([commit])
-        #expect(queue.begin(in: log) { _ in true }?.number == 1)
-        #expect(queue.resume(in: log)?.number == 1)
-        #expect(queue.resume(in: other) == nil)
+        #expect(queue.begin(in: log, after: 7, if: { _ in true })?.number == 1)
+        guard case .sendAgain(let again, number: 1) = queue.resume(in: log), again.barrier === commit.barrier else {
+            Issue.record("The edit isn't to be sent again.")
+            return
+        }
+        guard case .fail(let failed, after: 7) = queue.resume(in: other), failed.barrier === commit.barrier else {
+            Issue.record("The outcome isn't unknown.")
+            return
+        }
         #expect(queue.isEmpty)
-        #expect(commit.barrier.wait()?.failures.first?.code == .agentUnavailable)
         // Without an agent there is no log that could show the outcome.
-        let next = try Self.commit()
-        queue.add([next])
-        #expect(queue.begin(in: nil) { _ in true }?.number == 2)
-        #expect(queue.resume(in: nil) == nil)
-        #expect(next.barrier.wait()?.failures.first?.code == .agentUnavailable)
+        queue.add([try Self.commit()])
+        #expect(queue.begin(in: nil, after: 8, if: { _ in true })?.number == 2)
+        guard case .fail(_, after: 8) = queue.resume(in: nil) else {
+            Issue.record("The outcome isn't unknown.")
+            return
+        }
     }
 }

@@ -155,7 +155,8 @@ final class ClientThread {
             // With an agent, sending is fast, and this runs under a lock that a fork waits for.
             if link.agent == nil { yieldToFork() }
         }
-        let next = commits.begin(in: link.agent?.epoch) { commit in
+        let last = client.state.withLock(\.unsaved.last)
+        let next = commits.begin(in: link.agent?.epoch, after: last) { commit in
             client.state.withLock { $0.holds(commit.expected, in: commit.domain) }
         }
         if let next { try send(next, to: session) }
@@ -270,7 +271,13 @@ final class ClientThread {
         lastReload = .now()
         client.setStale(false)
         try session.begin(client.transition { state in state.begin(system: session.system, continues: continues) })
-        if let underWay = commits.resume(in: link.agent?.epoch) { try send(underWay, to: session) }
+        switch commits.resume(in: link.agent?.epoch) {
+        case nil: break
+        case .sendAgain(let commit, let number)?: try send((commit, number), to: session)
+        case .fail(let commit, let last)?:
+            client.state.withLock { $0.unsaved.recordUndecided(commit.values, of: commit.domain, after: last) }
+            commit.barrier.finish([commit.unknownOutcome])
+        }
         client.line.open(link.agent)
     }
 

@@ -43,8 +43,9 @@ struct CommitQueue {
     /// The state of the first edit.
     private enum State {
         case idle
-        /// The edit was sent to an agent with this log, or passed to an embedded session, which has no epoch.
-        case sent(Epoch?)
+        /// The edit was sent to an agent with this log, or passed to an embedded session, which has no epoch, after the
+        /// process's other edits up to a number.
+        case sent(Epoch?, after: UInt64)
     }
 
     var isEmpty: Bool { commits.isEmpty }
@@ -57,9 +58,12 @@ struct CommitQueue {
     ///
     /// - Parameters:
     ///   - log: The log of the session's agent; `nil` without an agent.
+    ///   - last: The number of the process's last other edit.
     ///   - holds: A closure that returns whether an edit's condition holds for the loaded values.
     /// - Returns: The edit to send and its number; `nil` if there is nothing to send.
-    mutating func begin(in log: Epoch?, _ holds: (Commit) -> Bool) -> (commit: Commit, number: UInt64)? {
+    mutating func begin(
+        in log: Epoch?, after last: UInt64, if holds: (Commit) -> Bool
+    ) -> (commit: Commit, number: UInt64)? {
         guard case .idle = state else { return nil }
         while let next = commits.first, !holds(next) {
             commits.removeFirst()
@@ -67,17 +71,23 @@ struct CommitQueue {
         }
         guard let next = commits.first else { return nil }
         lastNumber += 1
-        state = .sent(log)
+        state = .sent(log, after: last)
         return (next, lastNumber)
     }
 
-    /// Returns the edit under way, to be resent to a new session with the same log, which tells whether the edit was
-    /// made; with another log, fails the edit.
-    mutating func resume(in log: Epoch?) -> (commit: Commit, number: UInt64)? {
-        guard case .sent(let former) = state, let commit = commits.first else { return nil }
-        if let former, former == log { return (commit, lastNumber) }
-        finish().barrier.finish([commit.unknownOutcome])
-        return nil
+    /// Resumes the edit under way: in a new session with the same log, which tells whether the edit was made, it is to
+    /// be resent; with another log, its outcome is unknown.
+    mutating func resume(in log: Epoch?) -> Resumption? {
+        guard case .sent(let former, let last) = state, let commit = commits.first else { return nil }
+        if let former, former == log { return .sendAgain(commit, number: lastNumber) }
+        return .fail(finish(), after: last)
+    }
+
+    /// What to do with the edit under way in a new session.
+    enum Resumption {
+        case sendAgain(Commit, number: UInt64)
+        /// Fail an edit whose outcome is unknown, which was sent after the process's other edits up to a number.
+        case fail(Commit, after: UInt64)
     }
 
     /// Removes and returns the edit under way, whose outcome is known.

@@ -14,8 +14,8 @@ struct UnsavedEdit: Sendable {
     var isWhole = false
     /// The values that the keys had before the edit.
     var replacing: DomainValues
-    /// The keys' later values, from edits that were joined into this one or from conditional edits; they may have been
-    /// saved.
+    /// The keys' other former values, from edits that were joined into this one or from conditional edits; they may
+    /// have been saved.
     var since: FormerValues = [:]
     /// The time when the edit was made.
     var time: Timestamp
@@ -31,7 +31,7 @@ struct UnsavedEdit: Sendable {
     /// others.
     var isVoid: Bool { values.isEmpty }
 
-    /// Returns the former values of a key: the one that this edit replaced, and later ones.
+    /// Returns the former values of a key: the one that this edit replaced, and others.
     func former(_ key: String) -> [PropertyListValue?] { [replacing[key]] + since[key, default: []] }
 
     /// Creates the request for the edit.
@@ -66,8 +66,9 @@ struct UnsavedEdit: Sendable {
             later.values.keys.allSatisfy({ values[$0] != nil })
                 || values.count < Self.maximumAbsorbed && later.values.values.allSatisfy({ $0?.isShort ?? true })
         else { return false }
-        for (key, value) in later.values where values.updateValue(value, forKey: key) == nil {
-            replacing[key] = later.replacing[key]
+        for (key, value) in later.values {
+            if values.updateValue(value, forKey: key) == nil { replacing[key] = later.replacing[key] }
+            if let former = later.since[key] { since[key, default: []] += former }
         }
         time = later.time
         if later.first != 0 { first = min(first == 0 ? later.first : first, later.first) }

@@ -27,6 +27,9 @@ struct UnsavedEdits: Sendable {
     private(set) var unaccepted = 0
     /// The number of edits above which accepted edits are joined.
     private var limit = Self.backlog
+    /// The values that keys may have by conditional edits of this process whose outcome is unknown, until later edits
+    /// of the keys are saved.
+    private var undecided: [Domain: FormerValues] = [:]
 
     /// The number of edits that stay separate, so that others see each of them.
     ///
@@ -47,6 +50,10 @@ struct UnsavedEdits: Sendable {
     ///
     /// - Returns: The edit's number, which is the previous edit's if the two were joined.
     mutating func add(_ edit: UnsavedEdit) -> UInt64 {
+        var edit = edit
+        if let undecided = undecided[edit.domain] {
+            for key in edit.values.keys { if let values = undecided[key] { edit.since[key, default: []] += values } }
+        }
         let isBehind = last >= max(lastSent, everAsked) + UInt64(Self.backlog)
         if isBehind, last > sealed, let index = find(last), edits[index].absorb(edit) { return last }
         last += 1
@@ -105,7 +112,7 @@ struct UnsavedEdits: Sendable {
     mutating func startOver() -> [UnsavedEdit] {
         compact()
         defer {
-            (edits, numbers) = ([], [:])
+            (edits, numbers, undecided) = ([], [:], [:])
             (count, unaccepted) = (0, 0)
             (lastSent, everAsked) = (last, last)
         }
@@ -143,7 +150,10 @@ struct UnsavedEdits: Sendable {
     mutating func removeSaved(of domain: Domain, upTo number: UInt64) {
         guard var left = numbers.removeValue(forKey: domain) else { return }
         while let first = left.first, first <= number {
-            if let index = find(first) { void(index) }
+            if let index = find(first) {
+                for key in edits[index].values.keys { undecided[domain]?[key] = nil }
+                void(index)
+            }
             left.removeFirst()
         }
         if !left.isEmpty { numbers[domain] = left }
@@ -171,6 +181,20 @@ struct UnsavedEdits: Sendable {
             guard let index = find(number), !edits[index].isAccepted, !edits[index].isMade else { continue }
             for change in changes where edits[index].values[change.key] != nil {
                 edits[index].since[change.key, default: []].append(change.new)
+            }
+        }
+    }
+
+    /// Records the values of a conditional edit of this process whose outcome is unknown.
+    ///
+    /// Later edits of the same keys don't know whether they replace these values. Otherwise, when they are resent, the
+    /// conditional edit would be mistaken for another writer's.
+    mutating func recordUndecided(_ values: Difference, of domain: Domain, after number: UInt64) {
+        for (key, value) in values { undecided[domain, default: [:]][key, default: []].append(value) }
+        for number in numbers[domain]?.filter({ $0 > number }) ?? [] {
+            guard let index = find(number) else { continue }
+            for (key, value) in values where edits[index].values[key] != nil {
+                edits[index].since[key, default: []].append(value)
             }
         }
     }
