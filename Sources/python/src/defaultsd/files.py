@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import plistlib
 import stat
 import time
 from typing import Any
-from xml.parsers.expat import ExpatError
 
-from . import plist
+from . import plist, xmlplist
 from .errors import DefaultsError, make
 
 _MAXIMUM_SIZE = 64 << 20
@@ -61,9 +59,8 @@ def _read(path: str, managed: str | None) -> bytes | None:
 
 def _parse(data: bytes, path: str) -> dict[str, Any]:
     try:
-        values = plist.decode(data) if data.startswith(plist.HEADER) else plistlib.loads(data)
-    # What `plistlib` raises for a damaged file.
-    except (ValueError, ExpatError, RecursionError, LookupError, AttributeError, TypeError) as error:
+        values = plist.decode(data) if data.startswith(plist.HEADER) else xmlplist.parse(data)
+    except (ValueError, RecursionError) as error:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"(", b'"', b"/"):
             what = f"{path} is an old-style text property list, which only the agent can read here."
             remedy = f"Start an agent, or run `defaults convert --to xml {path} {path}`."

@@ -63,8 +63,6 @@ def public(value: Any) -> Any:
             return _REFERENCE + timedelta(seconds=value)
         except (OverflowError, ValueError):
             return (datetime.max if value > 0 else datetime.min).replace(tzinfo=timezone.utc)
-    if isinstance(value, datetime):  # From an XML file.
-        return value.replace(tzinfo=timezone.utc)
     return float(value) if isinstance(value, float) else value
 
 
