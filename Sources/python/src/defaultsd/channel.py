@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
+from .absence import no_agent
 from .connection import USUAL, Connection, Lost, Message, Timeouts, connect, run
 from .errors import AgentUnavailableError, DefaultsError, make
 from .location import Location
@@ -101,7 +102,7 @@ class Channel:
                         attempt = _Attempt(edit, timeouts, {"session": self._session, "edit": self._next_number()})
                         attempt.sends_time = False
                         return attempt.make(connection)
-                raise no_agent(self.location)
+                raise run(no_agent(self.location))
             except AgentUnavailableError as error:
                 if not attempt.is_sent:
                     raise
@@ -201,15 +202,6 @@ class _Attempt:
         values = run(connection.answer(number, self.timeouts))["values"]
         found = {key: find(values, key) for key in [*self.edit.set, *self.edit.remove]}
         self.former = {key: value for key, value in found.items() if value is not None}
-
-
-def no_agent(location: Location) -> DefaultsError:
-    """Return the error of an edit without an agent."""
-    remedy = "Start one with `defaultsd`, or with `systemctl --user start defaultsd.socket`."
-    if not location.uses_agent:
-        remedy = "Unset DEFAULTS_NO_AGENT."
-    what = f"No agent answers at {location.socket}."
-    return make("agentUnavailable", what, remedy=remedy)
 
 
 # The locations whose agent was there when it was last tried.

@@ -48,7 +48,7 @@ class Timeouts(NamedTuple):
 USUAL = Timeouts(5, 60)
 DISK = Timeouts(30, 60)
 _STARTING = Timeouts(5, 10)
-_OTHER_AGENT = Timeouts(0.25, 0.25)
+OTHER_AGENT = Timeouts(0.25, 0.25)
 
 
 def run(steps: Steps[T]) -> T:
@@ -67,9 +67,21 @@ def poll(wait: Wait) -> bool:
     if wait.descriptor < 0:
         time.sleep(wait.timeout or 0)
         return False
-    poller = select.poll()
-    poller.register(wait.descriptor, wait.events)
-    return bool(poller.poll(None if wait.timeout is None else max(0, wait.timeout) * 1000))
+    return poll_all([(wait.descriptor, wait.events)], wait.timeout)
+
+
+def poll_all(waits: list[tuple[int, int]], timeout: float | None) -> bool:
+    """Wait for one of several descriptors, each with its events; return whether an event has come."""
+    limit = None if timeout is None else max(0, timeout)
+    if hasattr(select, "poll"):
+        poller = select.poll()
+        for descriptor, events in waits:
+            poller.register(descriptor, events)
+        return bool(poller.poll(None if limit is None else limit * 1000))
+    # eventlet removes `poll`, which would block all green threads, and replaces `select`, for any descriptors.
+    reading = [descriptor for descriptor, events in waits if events & select.POLLIN]
+    writing = [descriptor for descriptor, events in waits if events & select.POLLOUT]
+    return any(select.select(reading, writing, [], limit))
 
 
 class Lost(AgentUnavailableError):
@@ -89,6 +101,8 @@ class Connection:
         Raises `OSError` if it can't be reached, or `PermissionError` if it is neither this user's nor root's.
         """
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        # gevent and eventlet replace the class, and make calls of the replacement block unless this one is made.
+        self.socket.setblocking(False)
         self._incoming, self._outgoing, self._number = bytearray(), bytearray(), 0
         self.welcome: Message = {}
         try:
@@ -248,7 +262,7 @@ def connect(location: Location) -> Steps[Connection | None]:
     """
     is_held = location.is_explicit or is_locked(location.socket + ".lock")
     try:
-        connection = yield from _try(location, USUAL if is_held else _OTHER_AGENT)
+        connection = yield from _try(location, USUAL if is_held else OTHER_AGENT)
     except DefaultsError:
         # Any other program that listens at the default path is ignored.
         if is_held:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from .channel import Channel, Edit, no_agent
-from .connection import DISK, USUAL, Message, Timeouts
+from .absence import no_agent
+from .channel import Channel, Edit
+from .connection import DISK, USUAL, Message, Timeouts, run
 from .errors import ChangedError, DefaultsError, make, of_failure
 from .events import Change, Condition, Event, KeyChange, Domain, parse
 from .files import read_file
@@ -45,7 +46,9 @@ class Defaults:
 
     **Threads.** Any thread may use an instance. All instances with the same location share two connections: one for
     reads and edits, one for calls that wait for the disk. In asyncio, make calls with `asyncio.to_thread`. A child of
-    `fork` makes connections of its own; don't fork while another thread makes a call that the child must know of.
+    `fork` makes connections of its own; don't fork while another thread makes a call that the child must know of. An
+    instance can be copied and pickled, as for a pool of processes. The green threads of gevent and eventlet do, too, if
+    they patch the standard library before this package is imported.
 
     **The agent.** An edit is in effect for every program when the call returns. If the agent ends in the meantime, the
     call waits up to five seconds for the next one and sends the edit again, so that it is made once. If none comes, it
@@ -72,6 +75,14 @@ class Defaults:
         named = None if directory is None else os.fspath(directory)
         self._location = Location.find(named, os.environ if environment is None else environment)
         self._domain = Domain(self.domain, self.host)
+        self._requests, self._disk = _channels(self._location)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy in another process makes connections of its own, and it has the same location.
+        return {"domain": self.domain, "host": self.host, "_location": self._location, "_domain": self._domain}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
         self._requests, self._disk = _channels(self._location)
 
     def __repr__(self) -> str:
@@ -269,7 +280,7 @@ class Defaults:
     def _request(self, channel: Channel, request: Message, timeouts: Timeouts = USUAL) -> Message:
         answers = channel.call(lambda welcome: [request], timeouts)
         if answers is None:
-            raise no_agent(self._location)
+            raise run(no_agent(self._location))
         return answers[0]
 
     def _layers(self, keys: list[str] | None) -> list[tuple[Domain, Message]]:
@@ -291,7 +302,7 @@ class Defaults:
                     _warn_once(answer["damage"])
             return [(domain, answer["values"]) for domain, answer in zip(domains, answers)]
         if self._location.is_explicit and self._location.uses_agent:
-            raise no_agent(self._location)
+            raise run(no_agent(self._location))
         location = self._location
         result: list[tuple[Domain, Message]] = []
         for domain in search_list(self.domain, self.host, location.system, location.managed):

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, Generic, TypeVar, Union
 
-from .channel import delays, no_agent
+from .absence import no_agent
+from .channel import delays
 from .connection import Connection, Lost, Message, Wait, connect
 from .errors import DefaultsError, of_failure
 from .events import Event, Domain, parse
@@ -48,7 +49,7 @@ class Follower(Generic[T]):
             try:
                 connection = (yield from connect(self.location)) if self.location.uses_agent else None
                 if connection is None and not self.has_begun:
-                    raise no_agent(self.location)
+                    raise (yield from no_agent(self.location))
                 if connection is not None:
                     yield from self._follow(connection)
             except Lost:

@@ -21,6 +21,33 @@ _LONGEST_PATH = 103
 
 
 @dataclass(frozen=True)
+class Holder:
+    """The agent that holds a directory's lock, as the lock file names it."""
+
+    pid: int
+    host: str
+    """The name of the machine, and the namespace in which the process ID is valid."""
+    socket: str
+
+    def __str__(self) -> str:
+        return f"pid {self.pid}" if self._is_here() else f"pid {self.pid} on {self.host.partition(' ')[0]}"
+
+    def stopping(self) -> str:
+        """Return a sentence that says how to stop the agent."""
+        return f"To stop it, run `kill {self.pid}`{'' if self._is_here() else ' where it runs'}."
+
+    def may_run(self) -> bool:
+        """Return whether the agent may still be running: its process exists, or its ID has no meaning here."""
+        return not self._is_here() or os.path.exists(f"/proc/{self.pid}")
+
+    def _is_here(self) -> bool:
+        try:
+            return self.host == f"{os.uname().nodename} {os.stat('/proc/self/ns/pid').st_ino}"
+        except OSError:
+            return self.host == os.uname().nodename
+
+
+@dataclass(frozen=True)
 class Location:
     """The preferences directory of a process, and the socket of its agent."""
 
@@ -68,18 +95,40 @@ class Location:
 
     def claimed(self) -> Location | None:
         """Return the location with the socket that the directory's lock file names, if an agent holds the lock."""
-        path = f"{self.directory}/.defaultsd.agent"
-        if not is_locked(path):
+        holder = self.holder()
+        if holder is None or holder.socket == self.socket:
+            return None
+        return Location(**{**vars(self), "socket": holder.socket, "root": None})
+
+    def holder(self) -> Holder | None:
+        """Return the agent that the directory's lock file names, if an agent holds the lock."""
+        if not self.is_claimed():
             return None
         try:
-            with open(path, "rb") as file:
+            with open(self._claim, "rb") as file:
                 lines = file.read(4096).split(b"\n", 2)
-        except FileNotFoundError:  # The agent has just ended.
+            if len(lines) < 3 or not lines[2].endswith(b"\n"):
+                return None
+            holder = Holder(int(lines[0]), os.fsdecode(lines[1]), os.fsdecode(lines[2][:-1]))
+        except (FileNotFoundError, ValueError):  # The agent has just ended.
             return None
-        if len(lines) < 3 or not lines[2].endswith(b"\n"):
+        return holder if holder.may_run() else None
+
+    def is_claimed(self) -> bool:
+        """Return whether an agent holds the directory's lock, even one that can't be reached."""
+        return is_locked(self._claim)
+
+    def other_user(self) -> int | None:
+        """Return the ID of the other user to whom the directory's lock file belongs."""
+        try:
+            user = os.lstat(self._claim).st_uid
+        except OSError:
             return None
-        socket = os.fsdecode(lines[2][:-1])
-        return None if socket == self.socket else Location(**{**vars(self), "socket": socket, "root": None})
+        return None if user in _owners(self._claim) else user
+
+    @property
+    def _claim(self) -> str:
+        return f"{self.directory}/.defaultsd.agent"
 
     def may_have_agent(self) -> bool:
         """Return whether only the user or root can have put something at the socket's path, and something is there.
@@ -173,8 +222,7 @@ def is_locked(path: str) -> bool:
     except OSError:
         return False
     try:
-        owners = {os.geteuid()} | ({os.stat(os.path.dirname(path)).st_uid} if os.geteuid() == 0 else set())
-        if os.fstat(file).st_uid not in owners:
+        if os.fstat(file).st_uid not in _owners(path):
             return False
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return False
@@ -184,6 +232,11 @@ def is_locked(path: str) -> bool:
         return False
     finally:
         os.close(file)
+
+
+def _owners(path: str) -> set[int]:
+    """Return the users who may own a file of this user's; root works in the directories of others."""
+    return {os.geteuid()} | ({os.stat(os.path.dirname(path)).st_uid} if os.geteuid() == 0 else set())
 
 
 def _usual_directory(environment: Mapping[str, str]) -> str:

@@ -10,9 +10,9 @@ import select
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from .connection import Wait
+from .connection import Wait, poll_all
 from .following import Follower
 
 T = TypeVar("T")
@@ -102,6 +102,9 @@ class Stream(Iterator[T], AsyncIterator[T]):
             self._dispose()
             self._reading.release()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A stream can't be copied or pickled. Create one where it is read, from `cursor` on.")
+
     def __del__(self) -> None:
         # Nobody else can use the stream now, and another process's copy of the lock may be held forever.
         if self._wake >= 0:
@@ -142,14 +145,13 @@ class Stream(Iterator[T], AsyncIterator[T]):
                     if step or until_begun:
                         return step or None
                     continue
-                poller = select.poll()
-                poller.register(self._wake, select.POLLIN)
+                waits = [(self._wake, select.POLLIN)]
                 if step.descriptor >= 0:
-                    poller.register(step.descriptor, step.events)
+                    waits.append((step.descriptor, step.events))
                 limit = min(end, self._end)
-                found = poller.poll(None if limit == math.inf else max(0, limit - time.monotonic()) * 1000)
+                found = poll_all(waits, None if limit == math.inf else limit - time.monotonic())
                 if found or limit == self._end:
-                    self._finish_wait(bool(found))
+                    self._finish_wait(found)
                 else:
                     return None
         return None
