@@ -18,12 +18,13 @@ extension Engine {
             eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
         }
         if isStarted { return }
-        _ = maintenance.finish()
         fail(.maintainJournal)
-        maintenance.resumeWaiting()
+        _ = maintenance.finish()
     }
 
     /// Writes the log to its file again if that had failed, without waiting for the next planned attempt.
+    ///
+    /// Returns after one attempt that began no earlier than the call.
     func resumeJournal() async {
         guard store.journal?.problem != nil else { return }
         await withCheckedContinuation { continuation in
@@ -42,7 +43,7 @@ extension Engine {
             log.logger.notice("The change log is saved to its file again.")
         }
         loggedProblems.log([store.journal?.archiveProblem].compactMap(\.self), of: .archive, to: log.logger)
-        if isWantedAgain { maintainJournal() } else { maintenance.resumeWaiting() }
+        if isWantedAgain { maintainJournal() }
     }
 }
 
@@ -55,8 +56,12 @@ struct JournalMaintenance {
     }
 
     private var phase = Phase.idle
-    /// The barriers that wait until the thread has ended.
+    /// The barriers that wait for an attempt that hasn't begun.
     var waiting: [CheckedContinuation<Void, Never>] = []
+    /// The barriers that wait for the end of the attempt under way.
+    ///
+    /// Further barriers that ask for the next attempt don't hold these up.
+    private var served: [CheckedContinuation<Void, Never>] = []
     /// Whether the log still holds edits of excluded keys, which it loses once they are saved.
     var awaitsSaves = false
     /// The time at which the change log file was last started.
@@ -71,16 +76,14 @@ struct JournalMaintenance {
             return false
         }
         phase = .running(again: false)
+        (served, waiting) = (waiting, [])
         return true
     }
 
-    mutating func resumeWaiting() {
-        for continuation in waiting { continuation.resume() }
-        waiting = []
-    }
-
-    /// Records the end; returns whether the maintenance is wanted once more.
+    /// Records the end, and resumes the barriers that waited for it; returns whether the maintenance is wanted again.
     mutating func finish() -> Bool {
+        for continuation in served { continuation.resume() }
+        served = []
         defer { phase = .idle }
         return if case .running(again: true) = phase { true } else { false }
     }
