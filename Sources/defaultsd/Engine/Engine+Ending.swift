@@ -19,8 +19,8 @@ extension Engine {
                 if store.journal?.problem != nil {
                     "and the change log can't be written, so they are lost if their programs have ended"
                 } else if store.hasEditsNotLogged(of: domain) {
-                    "the change log keeps them for the next agent, except those with keys in HistoryExcludes, which "
-                        + "are lost if their programs have ended"
+                    "those with keys in HistoryExcludes, or that a manifest calls sensitive, are in no log, so they are "
+                        + "lost if their programs have ended; the change log keeps the others for the next agent"
                 } else {
                     "the change log keeps them for the next agent"
                 }
