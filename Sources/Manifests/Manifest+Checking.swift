@@ -226,7 +226,8 @@ private struct ManifestCheck {
         if spec.minimum == nil && spec.maximum == nil { return }
         let length: Int? =
             switch value {
-            case .string(let text): text.count
+            // As a format's `.`, JSON Schema and Python count.
+            case .string(let text): text.unicodeScalars.count
             case .data(let bytes): bytes.count
             case .array(let elements): elements.count
             case .dictionary(let entries): entries.count

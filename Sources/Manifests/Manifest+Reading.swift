@@ -9,6 +9,10 @@ package struct ManifestProblem: Error, Sendable, Hashable, CustomStringConvertib
     /// The mistake, and what would be right; a sentence without a subject or a final period.
     package var message: String
 
+    package init(path: [String], entry: String?, message: String) {
+        (self.path, self.entry, self.message) = (path, entry, message)
+    }
+
     /// A sentence with the place and the mistake.
     package var description: String {
         let key = path.isEmpty ? "" : "key \"\(path.joined(separator: "."))\""
@@ -159,14 +163,15 @@ private struct ManifestReader {
 
     private mutating func kind(_ rest: inout ManifestEntries) -> ManifestKey.Kind? {
         guard let word = text("pfm_type", &rest) else {
-            report("has no pfm_type, so any type is allowed")
+            report("has no pfm_type, so any type is allowed; if that is meant, set it to \"any\"")
             return nil
         }
         if word == "float" { return .real }
+        if word == "any" { return nil }
         let kind = ManifestKey.Kind(rawValue: word)
         if kind == nil {
             let names = ManifestKey.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            report("must be one of \(names), not \"\(word)\", so any type is allowed", in: "pfm_type")
+            report("must be one of \(names) or any, not \"\(word)\", so any type is allowed", in: "pfm_type")
         }
         return kind
     }

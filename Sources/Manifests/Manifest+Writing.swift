@@ -15,7 +15,7 @@ extension ManifestKey {
     fileprivate var entries: [String: PropertyListValue] {
         var entries = texts.entries
         if !name.isEmpty { entries["pfm_name"] = .string(name) }
-        entries["pfm_type"] = kind.map { .string($0.rawValue) }
+        entries["pfm_type"] = .string(kind?.rawValue ?? "any")
         entries["pfm_default"] = defaultValue
         if isRequired { entries["pfm_require"] = "always" }
         if !subkeys.isEmpty { entries["pfm_subkeys"] = .array(subkeys.map { .dictionary($0.entries) }) }

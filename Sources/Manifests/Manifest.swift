@@ -148,7 +148,7 @@ package struct ManifestKey: Sendable, Hashable {
     package var allowsOtherValues = false
     /// Whether the value is a sum of choices.
     package var isBitField = false
-    /// The bounds of a number, of a text's length in characters, or of the number of bytes, elements or entries.
+    /// The bounds of a number, of a text's length in code points, or of the number of bytes, elements or entries.
     package var minimum: PropertyListValue?, maximum: PropertyListValue?
     /// The regular expression that a text must match.
     package var format: Format?

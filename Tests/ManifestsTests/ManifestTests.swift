@@ -48,8 +48,8 @@ struct ManifestTests {
                 ["<*R0.4>": "minimum", "<*I0>": "minimum", "<*Rnan>": "minimum"]
             ),
             (
-                "pfm_type = string; pfm_range_min = <*I2>; pfm_range_max = <*I3>;", ["ab", "\"äöü\""],
-                ["a": "minimum-length", "abcd": "maximum-length"]
+                "pfm_type = string; pfm_range_min = <*I2>; pfm_range_max = <*I3>;", ["ab", "\"äöü\"", "\"🇩🇪\""],
+                ["a": "minimum-length", "abcd": "maximum-length", "\"👩‍👩‍👦\"": "maximum-length"]
             ),
             ("pfm_type = data; pfm_range_max = <*I1>;", ["<00>"], ["<0000>": "maximum-length"]),
             (

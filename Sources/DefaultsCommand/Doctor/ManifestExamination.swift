@@ -1,7 +1,24 @@
 import DefaultsCore
+import Manifests
 
 /// The manifests that can't be used, or not as they are.
 enum ManifestExamination {
+    /// Returns a warning if an agent looks for manifests in other directories, so that it takes other keys for secret.
+    @FindingList
+    static func differences(_ agent: RunningAgent?, from environment: Environment) -> [Finding] {
+        let own = ManifestDirectories(environment: environment)
+        if let agent, let other = agent.environment.map({ ManifestDirectories(environment: $0) }), own != other {
+            Finding(
+                .warning, id: "manifests-elsewhere",
+                message: "The agent (pid \(agent.pid)) reads manifests in \(other.paths.joined(separator: ", ")), and "
+                    + "this command in \(own.paths.joined(separator: ", ")). So they take other keys for secret, and "
+                    + "enforce other rules.",
+                remedy: "Set HOME, XDG_DATA_HOME and XDG_DATA_DIRS to the same values for both, and restart the agent "
+                    + "if its own change.",
+                path: own.own)
+        }
+    }
+
     static func findings(_ environment: Environment) -> [Finding] {
         let set = ManifestSet(in: ManifestDirectories(environment: environment), keepsTexts: false)
         return set.problems.map {
@@ -11,11 +28,23 @@ enum ManifestExamination {
             default: Finding(.warning, id: "manifest-unused", error: $0, remedy: "Repair or remove it.")
             }
         }
-            + set.all.filter { !$0.entry.mistakes.isEmpty }.map { _, entry in
-                Finding(
-                    .note, id: "manifest-mistakes",
-                    message: "The manifest \(entry.path) has \(entry.mistakes.count.counting("mistake")).",
-                    remedy: "To see what they are, run `defaults manifest check \(entry.path)`.", path: entry.path)
-            }
+            + set.all.flatMap { _, entry in findings(of: entry) }
+    }
+
+    @FindingList
+    private static func findings(of entry: ManifestSet.Entry) -> [Finding] {
+        let isMisnaming = { (mistake: ManifestProblem) in mistake.entry == ManifestSet.misnamedEntry }
+        if let misnaming = entry.mistakes.first(where: isMisnaming) {
+            Finding(
+                .warning, id: "manifest-misnamed", message: "\(entry.path): \(misnaming)",
+                remedy: "Name the file like the domain, \(entry.manifest.domain ?? "").plist, or correct pfm_domain.",
+                path: entry.path)
+        }
+        let count = entry.mistakes.count { !isMisnaming($0) }
+        if count > 0 {
+            Finding(
+                .note, id: "manifest-mistakes", message: "The manifest \(entry.path) has \(count.counting("mistake")).",
+                remedy: "To see what they are, run `defaults manifest check \(entry.path)`.", path: entry.path)
+        }
     }
 }

@@ -75,9 +75,13 @@ struct DomainManifest {
 
     /// Returns the sentence about a violation, with a suggestion for a key that isn't known.
     private func text(_ violation: Violation, in values: DomainValues) -> String {
-        if violation.rule == .type, violation.path.isEmpty, case .string? = values[violation.key],
+        if violation.rule == .type, violation.path.isEmpty, case .string(let value)? = values[violation.key],
             case .string(let kind)? = violation.limit, let option = Self.typeOptions[kind]
         {
+            let isNumber = kind == "integer" && Int64(value) != nil || kind == "real" && Double(value) != nil
+            if isNumber, manifest.key(named: violation.key)?.isSensitive == false {
+                return "\(violation.description.dropLast()), but is a string; use \(option) \(value)."
+            }
             return "\(violation.description.dropLast()), and not a string: `defaults write` sets one with \(option)."
         }
         guard violation.rule == .unknown else { return violation.description }

@@ -5,11 +5,98 @@ import PropertyList
 struct ImportedManifest {
     /// The name or pattern of the domain.
     let domain: String
-    let manifest: Manifest
-    /// The number of settings that were described.
-    let count: Int
+    var manifest: Manifest
     /// The sentences about what is missing or different.
-    let notes: [String]
+    var notes: [String]
+
+    /// Adds the keys of another schema for the same domain; those that are already there stay.
+    ///
+    /// - Returns: Whether no key has another description in the other schema.
+    @discardableResult
+    mutating func merge(_ other: Manifest) -> Bool {
+        var root = ManifestKey(kind: .dictionary)
+        root.subkeys = manifest.root.subkeys
+        let isFree = root.merge(other.root.subkeys)
+        manifest = Manifest(
+            domain: manifest.domain, texts: manifest.texts, isEnforced: manifest.isEnforced, keys: root.subkeys)
+        return isFree
+    }
+}
+
+extension ManifestKey {
+    /// The number of keys, in which each entry of a dictionary with fixed entries counts.
+    var count: Int { kind == .dictionary && !fixedSubkeys.isEmpty ? fixedSubkeys.reduce(0) { $0 + $1.count } : 1 }
+
+    /// Whether the default breaks the key's own rules.
+    var breaksOwnRules: Bool {
+        guard let defaultValue else { return false }
+        return Manifest(keys: [self]).violations(of: [name], in: [name: defaultValue]).contains { $0.rule != .size }
+    }
+
+    /// Adds keys to a dictionary inside this one.
+    ///
+    /// - Returns: A sentence for each key that occurs twice.
+    mutating func add(_ keys: [ManifestKey], at path: some Collection<String>) -> [String] {
+        guard let name = path.first else {
+            var notes: [String] = []
+            for key in keys {
+                if subkeys.contains(where: { $0.name == key.name }) {
+                    notes.append("Key \"\(key.name)\" occurs more than once; the first is used.")
+                } else {
+                    subkeys.append(key)
+                }
+            }
+            return notes
+        }
+        if let index = subkeys.firstIndex(where: { $0.name == name }) {
+            return subkeys[index].add(keys, at: path.dropFirst())
+        }
+        var group = ManifestKey(name, kind: .dictionary)
+        let notes = group.add(keys, at: path.dropFirst())
+        subkeys.append(group)
+        return notes
+    }
+
+    /// Adds keys, and to dictionaries that are already there, their entries.
+    ///
+    /// - Returns: Whether no key is there with another description.
+    mutating func merge(_ keys: [ManifestKey]) -> Bool {
+        var isFree = true
+        for key in keys {
+            guard let index = subkeys.firstIndex(where: { $0.name == key.name }) else {
+                subkeys.append(key)
+                continue
+            }
+            var (one, other) = (subkeys[index], key)
+            if one == other { continue }
+            (one.subkeys, other.subkeys) = ([], [])
+            if one == other, one.kind == .dictionary {
+                isFree = subkeys[index].merge(key.subkeys) && isFree
+            } else {
+                isFree = false
+            }
+        }
+        return isFree
+    }
+}
+
+extension PropertyListValue {
+    /// Returns the whole number that a literal of C is: decimal, hexadecimal (`0x15`) or octal (`025`).
+    static func integerLiteral(in text: String) -> PropertyListValue? {
+        var digits = text[...]
+        let isNegative = digits.first == "-"
+        if isNegative || digits.first == "+" { digits.removeFirst() }
+        var radix = 10
+        if digits.lowercased().hasPrefix("0x") {
+            (radix, digits) = (16, digits.dropFirst(2))
+        } else if digits.count > 1, digits.first == "0" {
+            (radix, digits) = (8, digits.dropFirst())
+        }
+        guard digits.first?.isHexDigit == true, let magnitude = UInt64(digits, radix: radix) else { return nil }
+        if !isNegative { return .number(magnitude) }
+        guard magnitude <= Int64.min.magnitude else { return nil }
+        return .integer(Int64(truncatingIfNeeded: 0 &- magnitude))
+    }
 }
 
 /// The schemas of GSettings in a `.gschema.xml` file.
@@ -23,9 +110,17 @@ struct GSettingsSchemas {
     private var notes: [String] = []
 
     private let others: [SchemaElement]
+    private let overrides: [GSettingsOverride]
 
-    /// Creates schemas from a document, and from others with enumerations that it may use.
-    init(_ root: SchemaElement, besides others: [SchemaElement] = []) { (self.root, self.others) = (root, others) }
+    /// Creates schemas from a document.
+    ///
+    /// - Parameters:
+    ///   - root: The document.
+    ///   - others: The documents with enumerations that it may use.
+    ///   - overrides: The defaults that replace those of the schemas, in order.
+    init(_ root: SchemaElement, besides others: [SchemaElement] = [], overrides: [GSettingsOverride] = []) {
+        (self.root, self.others, self.overrides) = (root, others, overrides)
+    }
 
     /// Returns the manifests of all schemas, in order.
     mutating func manifests() -> [ImportedManifest] {
@@ -35,9 +130,19 @@ struct GSettingsSchemas {
             var keys: [ManifestKey] = []
             collect(schema, into: &keys, depth: 0)
             if keys.isEmpty { return nil }
+            for override in overrides where override.schema == id {
+                guard let index = keys.firstIndex(where: { $0.name == override.key }) else { continue }
+                if let desktop = override.desktop {
+                    notes.append(
+                        "On \(desktop), the default of key \"\(override.key)\" is \(override.text), which a manifest "
+                            + "can't express.")
+                } else {
+                    setDefault(of: &keys[index], override.text, type(of: override.key, in: schema, depth: 0))
+                }
+            }
             let domain = schema["path"] == nil ? "\(id).*" : id
             return ImportedManifest(
-                domain: domain, manifest: Manifest(domain: domain, keys: keys), count: keys.count, notes: notes)
+                domain: domain, manifest: Manifest(domain: domain, keys: keys), notes: notes)
         }
     }
 
@@ -50,7 +155,14 @@ struct GSettingsSchemas {
                 notes.append("The keys of \(base), which \(schema["id"] ?? "") extends, are missing.")
             }
         }
-        for element in schema.all("key") { keys.append(key(element)) }
+        for element in schema.all("key") {
+            let key = key(element)
+            if keys.contains(where: { $0.name == key.name }) {
+                notes.append("Key \"\(key.name)\" occurs more than once; the first is used.")
+            } else {
+                keys.append(key)
+            }
+        }
         for element in schema.all("override") {
             guard let index = keys.firstIndex(where: { $0.name == element["name"] }) else { continue }
             setDefault(of: &keys[index], element.trimmedText, type(of: keys[index].name, in: schema, depth: 0))
@@ -103,7 +215,12 @@ struct GSettingsSchemas {
     private mutating func setDefault(of key: inout ManifestKey, _ text: String, _ type: GVariantType?) {
         guard let type else { return }
         do throws(GVariantText.Invalid) {
+            let former = key.defaultValue
             key.defaultValue = try GVariantText.read(text, as: type)
+            if key.breaksOwnRules {
+                key.defaultValue = former
+                notes.append("The default of key \"\(key.name)\" isn't one that it allows: \(text)")
+            }
         } catch {
             notes.append("The default of key \"\(key.name)\" can't be expressed: \(text)")
         }
@@ -145,5 +262,38 @@ struct GSettingsSchemas {
             return []
         }
         return values.compactMap { $0["nick"] }.map { .init(value: .string($0)) }
+    }
+}
+
+/// A default that a vendor has set, in a `.gschema.override` file.
+struct GSettingsOverride {
+    let schema: String
+    /// The desktop to which it is limited; `nil` for all.
+    let desktop: String?
+    let key: String
+    /// The value in GVariant's text format.
+    let text: String
+
+    /// Reads the overrides in a file, a key file with the names of schemas as its groups.
+    static func read(_ text: String) throws(Failure) -> [GSettingsOverride] {
+        var group: (schema: String, desktop: String?)?
+        var overrides: [GSettingsOverride] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = String(line).trimmed
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            if line.hasPrefix("["), line.hasSuffix("]") {
+                let parts = line.dropFirst().dropLast().split(separator: ":", maxSplits: 1).map(String.init)
+                group = parts.first.map { (schema: $0, desktop: parts.count > 1 ? parts[1] : nil) }
+                continue
+            }
+            guard let group, let equals = line.firstIndex(of: "=") else {
+                throw Failure("Line \(number + 1): expected [schema] or key=value.", .dataError)
+            }
+            overrides.append(
+                GSettingsOverride(
+                    schema: group.schema, desktop: group.desktop, key: String(line[..<equals]).trimmed,
+                    text: String(line[line.index(after: equals)...]).trimmed))
+        }
+        return overrides
     }
 }

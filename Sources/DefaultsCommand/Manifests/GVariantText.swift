@@ -105,13 +105,79 @@ struct GVariantText {
                     guard case .integer(let number) = value, let byte = UInt8(exactly: number) else { throw Invalid() }
                     return byte
                 })
-        case .array(let element): return .array(try elements("[", "]") { _ in element })
+        case .array(let element):
+            // An empty dictionary without a type is also an empty array.
+            if rest.first == "{", try entries(element).isEmpty { return .array([]) }
+            return .array(try elements("[", "]") { _ in element })
         case .tuple(let parts):
             let elements = try elements("(", ")") { parts.indices.contains($0) ? parts[$0] : nil }
             guard elements.count == parts.count else { throw Invalid() }
             return .array(elements)
         case .dictionary(let element): return .dictionary(try entries(element))
-        case .variant: throw Invalid()
+        case .variant: return try variant()
+        }
+    }
+
+    /// Reads a value in angle brackets, whose type shows in its text.
+    private mutating func variant() throws(Invalid) -> PropertyListValue {
+        skipSpace()
+        guard skip("<") else { throw Invalid() }
+        let value = try anyValue()
+        skipSpace()
+        guard skip(">") else { throw Invalid() }
+        return value
+    }
+
+    private mutating func anyValue() throws(Invalid) -> PropertyListValue {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth < 64 else { throw Invalid() }
+        skipSpace()
+        // A type that is stated decides.
+        if skip("@") {
+            let signature = String(rest.prefix { !$0.properties.isWhitespace })
+            rest.removeFirst(signature.unicodeScalars.count)
+            guard let type = GVariantType(signature), let value = try value(type) else { throw Invalid() }
+            return value
+        }
+        skipType()
+        switch rest.first {
+        case "<": return try variant()
+        case "'", "\"": return .string(try string())
+        case "[":
+            return .array(try list("[", "]"))
+        case "(": return .array(try list("(", ")"))
+        case "{":
+            rest.removeFirst()
+            var entries: [String: PropertyListValue] = [:]
+            while true {
+                skipSpace()
+                if skip("}") { return .dictionary(entries) }
+                let key = try string()
+                skipSpace()
+                guard skip(":") else { throw Invalid() }
+                entries[key] = try anyValue()
+                skipSpace()
+                guard skip(",") || rest.first == "}" else { throw Invalid() }
+            }
+        default:
+            let word = try word()
+            if word == "true" || word == "false" { return .boolean(word == "true") }
+            if let number = PropertyListValue.integerLiteral(in: word) { return number }
+            guard let number = Double(word) else { throw Invalid() }
+            return .real(number)
+        }
+    }
+
+    private mutating func list(_ open: Unicode.Scalar, _ close: Unicode.Scalar) throws(Invalid) -> [PropertyListValue] {
+        guard skip(open) else { throw Invalid() }
+        var values: [PropertyListValue] = []
+        while true {
+            skipSpace()
+            if skip(close) { return values }
+            values.append(try anyValue())
+            skipSpace()
+            guard skip(",") || rest.first == close else { throw Invalid() }
         }
     }
 
@@ -144,6 +210,12 @@ struct GVariantText {
     }
 
     private mutating func entries(_ type: GVariantType) throws(Invalid) -> [String: PropertyListValue] {
+        if skip("[") {
+            // An empty array without a type is also an empty dictionary.
+            skipSpace()
+            guard skip("]") else { throw Invalid() }
+            return [:]
+        }
         guard skip("{") else { throw Invalid() }
         var entries: [String: PropertyListValue] = [:]
         while true {
@@ -159,15 +231,8 @@ struct GVariantText {
     }
 
     private mutating func number() throws(Invalid) -> PropertyListValue {
-        var text = try word()
-        let isNegative = text.hasPrefix("-")
-        if isNegative || text.hasPrefix("+") { text.removeFirst() }
-        let isHexadecimal = text.hasPrefix("0x")
-        if isHexadecimal { text.removeFirst(2) }
-        guard let magnitude = UInt64(text, radix: isHexadecimal ? 16 : 10) else { throw Invalid() }
-        if !isNegative { return .number(magnitude) }
-        guard magnitude <= UInt64(Int64.max) + 1 else { throw Invalid() }
-        return .integer(Int64(truncatingIfNeeded: 0 &- magnitude))
+        guard let number = PropertyListValue.integerLiteral(in: try word()) else { throw Invalid() }
+        return number
     }
 
     private mutating func string() throws(Invalid) -> String {
@@ -201,7 +266,7 @@ struct GVariantText {
     }
 
     private mutating func word() throws(Invalid) -> String {
-        let word = rest.prefix { !$0.properties.isWhitespace && !",])}".unicodeScalars.contains($0) }
+        let word = rest.prefix { !$0.properties.isWhitespace && !",])}>".unicodeScalars.contains($0) }
         rest = rest.dropFirst(word.count)
         guard !word.isEmpty else { throw Invalid() }
         return String(word)

@@ -5,8 +5,9 @@ import PropertyList
 ///
 /// https://api.kde.org/kconfig-xt.html
 ///
-/// A group becomes a dictionary. Colors, fonts, points, sizes and rectangles are strings, with the form in which
-/// KConfig writes them as their format.
+/// A group becomes a dictionary, in that of its parent group. An entry with a parameter becomes a key for each of the
+/// parameter's values. Colors, fonts, points, sizes, rectangles and times are strings, with the form in which KConfig
+/// writes them as their format.
 struct KConfigSchema {
     private let root: SchemaElement
     private var notes: [String] = []
@@ -15,39 +16,61 @@ struct KConfigSchema {
 
     /// Returns the manifest, for a domain that is named like the file in which KConfig stores the settings.
     mutating func manifest(named name: String) -> ImportedManifest {
-        var groups: [ManifestKey] = []
-        var count = 0
+        var groups = ManifestKey(kind: .dictionary)
+        let file = root.first("kcfgfile")
+        let scope = file?["stateConfig"] == "true" ? ManifestKey.Scope.noise : .roaming
         for element in root.all("group") {
-            let name = element["name"] ?? ""
-            let keys = element.all("entry").map { key($0) }
-            count += keys.count
-            if let index = groups.firstIndex(where: { $0.name == name }) {
-                groups[index].subkeys += keys
-            } else {
-                var group = ManifestKey(name, kind: .dictionary)
-                group.subkeys = keys
-                groups.append(group)
+            let path = [element["parentGroupName"], element["name"] ?? ""].compactMap(\.self)
+            if path.contains(where: { $0.contains("$(") }) {
+                let name = path.joined(separator: "/")
+                notes.append("The group \"\(name)\" is named by a parameter of the program, so its keys are left out.")
+                continue
             }
+            var keys = element.all("entry").flatMap { self.keys($0) }
+            if keys.isEmpty { continue }
+            for index in keys.indices { keys[index].scope = scope }
+            notes += groups.add(keys, at: path)
         }
-        let file = root.first("kcfgfile")?["name"] ?? ""
-        let domain = file.isEmpty ? name : file
+        let named = file?["name"] ?? ""
+        let domain = named.isEmpty ? name : named
         return ImportedManifest(
-            domain: domain, manifest: Manifest(domain: domain, keys: groups), count: count, notes: notes)
+            domain: domain, manifest: Manifest(domain: domain, keys: groups.subkeys), notes: notes)
     }
 
-    private mutating func key(_ element: SchemaElement) -> ManifestKey {
+    /// Returns the key of an entry, or if it has a parameter, one for each value of the parameter.
+    private mutating func keys(_ element: SchemaElement) -> [ManifestKey] {
         // The key in the file; the name is that of the accessor in C++.
         let name = element["key"] ?? element["name"] ?? ""
+        guard let parameter = element.first("parameter"), let id = parameter["name"] else {
+            return [key(name, element, parameter: nil)]
+        }
+        var values = parameter.first("values")?.all("value").map(\.trimmedText) ?? []
+        if values.isEmpty, let maximum = parameter["max"].flatMap({ Int($0) }) {
+            guard maximum < Self.maximumParameter else {
+                notes.append("Key \"\(name)\" stands for \(maximum) keys, which are left out.")
+                return []
+            }
+            values = (0...max(0, maximum)).map(String.init)
+        }
+        return values.enumerated().map { index, value in
+            let parts = name.split(separator: "$(\(id))", omittingEmptySubsequences: false)
+            return key(parts.joined(separator: value), element, parameter: (index, value))
+        }
+    }
+
+    /// The number of keys for which one entry may stand.
+    private static let maximumParameter = 1_000
+
+    private mutating func key(
+        _ name: String, _ element: SchemaElement, parameter: (index: Int, value: String)?
+    ) -> ManifestKey {
         let type = element["type"] ?? "String"
         var key = Self.key(name, type)
         if key.kind == nil { notes.append("Key \"\(name)\" has the type \(type), so any value is allowed.") }
-        if name.contains("$(") {
-            notes.append("Key \"\(name)\" stands for several keys, by a parameter of the program.")
-        }
         key.texts.title = element.first("label")?.words
         key.texts.description = (element.first("whatsthis") ?? element.first("tooltip"))?.words
         key.isHidden = element["hidden"] == "true"
-        if let choices = element.first("choices")?.all("choice") {
+        if key.kind == .string, let choices = element.first("choices")?.all("choice") {
             key.choices = choices.compactMap { choice in
                 (choice["value"] ?? choice["name"]).map {
                     .init(value: .string($0), title: choice.first("label")?.words)
@@ -64,13 +87,16 @@ struct KConfigSchema {
                 notes.append("The \(name) of key \"\(key.name)\" is computed by the program: \(bound.words)")
             }
         }
-        readDefault(of: &key, element)
+        let defaults = element.all("default")
+        let own = defaults.last { element in
+            element["param"].map { $0 == parameter?.value || Int($0) == parameter?.index && parameter != nil } ?? false
+        }
+        if let text = own ?? defaults.last(where: { $0["param"] == nil }) { readDefault(of: &key, text) }
         nameChoice(of: &key)
         return key
     }
 
-    private mutating func readDefault(of key: inout ManifestKey, _ element: SchemaElement) {
-        guard let text = element.all("default").first(where: { $0["param"] == nil }) else { return }
+    private mutating func readDefault(of key: inout ManifestKey, _ text: SchemaElement) {
         if text["code"] == "true" {
             // Many are constants nevertheless.
             guard let value = Self.value(text.trimmedText, key), key.kind != .string, key.kind != .array else {
@@ -78,16 +104,25 @@ struct KConfigSchema {
                 return
             }
             key.defaultValue = value
-        } else if let value = Self.value(text.trimmedText, key) {
+        } else if let value = Self.value(text.keptText, key) {
             key.defaultValue = value
         } else if !text.trimmedText.isEmpty {
             notes.append("The default of key \"\(key.name)\" can't be expressed: \(text.words)")
+        }
+        // `nameChoice` decides about choices.
+        if key.choices.isEmpty, key.breaksOwnRules {
+            key.defaultValue = nil
+            notes.append("The default of key \"\(key.name)\" isn't one that it allows: \(text.words)")
         }
     }
 
     /// Replaces a default that is the C++ name or the index of a choice with that choice.
     private mutating func nameChoice(of key: inout ManifestKey) {
         guard key.kind == .string, !key.choices.isEmpty, case .string(let text)? = key.defaultValue else { return }
+        if text.isEmpty {
+            key.defaultValue = nil
+            return
+        }
         let values = key.choices.map(\.value.plainText)
         if values.contains(text) { return }
         let name = text.split(separator: ":").last.map(String.init)
@@ -104,6 +139,7 @@ struct KConfigSchema {
         var key = ManifestKey(name, kind: .string)
         switch type.lowercased() {
         case "string", "path", "url", "enum", "datetime": break
+        case "time": key.format = timeFormat
         case "password": key.isSensitive = true
         case "bool": key.kind = .boolean
         case "int", "int64", "longlong": key.kind = .integer
@@ -121,6 +157,8 @@ struct KConfigSchema {
         return key
     }
 
+    private static let timeFormat = try? Format("^\\d{1,2},\\d{1,2},\\d{1,2}(,\\d{1,3})?$")
+
     /// The forms of types that KConfig writes as text.
     private static let forms = {
         func numbers(_ count: String) -> String { "^-?\\d+(\\.\\d+)?(, ?-?\\d+(\\.\\d+)?){\(count)}$" }
@@ -132,27 +170,39 @@ struct KConfigSchema {
     }()
 
     /// Returns the value that a text is for a type; `nil` if it isn't one.
+    ///
+    /// KConfig keeps the blanks of strings. Numbers are the compiler's: `010` is 8.
     private static func value(_ text: String, _ key: ManifestKey) -> PropertyListValue? {
+        let word = text.trimmed
         switch key.kind {
         case .boolean:
-            switch text.lowercased() {
-            case "true", "yes", "on", "1": true
-            case "false", "no", "off", "0": false
-            default: nil
+            switch word.lowercased() {
+            case "true", "yes", "on", "1": return true
+            case "false", "no", "off", "0": return false
+            default: return nil
             }
-        case .integer: Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) }
-        case .real: Double(text).map { .real($0) }
-        case .array: list(text, key.subkeys.first)
-        case .string: text.isEmpty ? nil : .string(text)
-        default: nil
+        case .integer: return .integerLiteral(in: word)
+        case .real: return Double(word).map { .real($0) }
+        case .array: return text.isEmpty ? nil : list(text, key.subkeys.first)
+        case .string where key.format == timeFormat: return word.isEmpty ? nil : time(word).map { .string($0) }
+        case .string where key.format != nil: return word.isEmpty ? nil : .string(word)
+        case .string: return .string(key.choices.isEmpty ? text : word)
+        default: return nil
         }
+    }
+
+    /// Returns the form in which KConfig writes a time that a default states as `hh:mm:ss`.
+    private static func time(_ text: String) -> String? {
+        let numbers = text.split(separator: ":").map { Int($0) }
+        guard (2...3).contains(numbers.count), !numbers.contains(nil) else { return nil }
+        return (numbers.compactMap(\.self) + [0, 0]).prefix(4).map(String.init).joined(separator: ",")
     }
 
     /// Returns the list that a text with commas is; `nil` if an element isn't of its type.
     private static func list(_ text: String, _ element: ManifestKey?) -> PropertyListValue? {
-        let parts = text.split(separator: ",").map { $0.drop(while: \.isWhitespace) }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let values = parts.map { part -> PropertyListValue? in
-            element?.kind == .integer ? Int64(part).map { .integer($0) } : .string(String(part))
+            element?.kind == .integer ? .integerLiteral(in: part.trimmed) : .string(part)
         }
         return values.contains(nil) ? nil : .array(values.compactMap(\.self))
     }

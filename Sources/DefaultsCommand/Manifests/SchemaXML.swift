@@ -9,10 +9,10 @@ struct SchemaElement {
     fileprivate(set) var text = ""
 
     /// The text without white space around it.
-    var trimmedText: String {
-        let isSpace = { (character: Character) in character.isWhitespace }
-        return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
-    }
+    var trimmedText: String { text.trimmed }
+
+    /// The text with its white space, unless it is all.
+    var keptText: String { text.allSatisfy(\.isWhitespace) ? "" : text }
 
     /// The text as one line, with single spaces between words.
     var words: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
@@ -192,5 +192,13 @@ struct SchemaXML {
 
     private mutating func failure(_ message: String) -> Failure {
         Failure("Line \(currentLine()): \(message).", .dataError)
+    }
+}
+
+extension String {
+    /// The text without white space around it.
+    var trimmed: String {
+        let rest = drop(while: \.isWhitespace)
+        return String(rest[..<(rest.lastIndex { !$0.isWhitespace }.map(rest.index(after:)) ?? rest.startIndex)])
     }
 }

@@ -21,8 +21,10 @@ struct ManifestVerb: ParsableCommand {
             with --quiet. The exit status is 65 if there are mistakes.
 
             `import` reads schemas of GSettings (.gschema.xml) and KConfig (.kcfg), and writes a manifest for each to \
-            a directory, by default $XDG_DATA_HOME/defaultsd/manifests. What can't be expressed, and each file that \
-            can't be read, is named on standard error; the other files are imported.
+            a directory, by default $XDG_DATA_HOME/defaultsd/manifests. Several schemas of one domain become one \
+            manifest, and keys that an existing manifest lacks are added to it. Defaults of vendors \
+            (.gschema.override) apply if they are beside the schemas, or named. What can't be expressed, and each \
+            file that can't be read, is named on standard error; the other files are imported.
 
             `keys` prints source code with a typed key for each key of a manifest: its default, its documentation, an \
             enumeration for a list of values, and a check of ranges. In Swift, it uses DefaultsKit; the build plugin \
@@ -99,11 +101,8 @@ struct ManifestVerb: ParsableCommand {
         var problems = mistakes.map(\.description)
         guard let manifest else { return (problems, [:]) }
         let name = Path.lastName(of: file.description)
-        if let domain = manifest.domain, !file.isStandard, name != "\(domain).plist",
-            (try? DomainName(domain)) != Domain(fileName: name)?.name
-        {
-            problems.append(
-                "The manifest is for \(domain), but its file is named \(name), so it is used for another domain.")
+        if !file.isStandard, let misnaming = ManifestSet.misnaming(of: manifest, in: name) {
+            problems.append(misnaming.description)
         }
         var unused: [String: Int] = [:]
         func count(_ texts: Texts) { for entry in texts.other.keys { unused[entry, default: 0] += 1 } }
@@ -130,35 +129,63 @@ struct ManifestVerb: ParsableCommand {
             }
         }
         var status: ExitStatus?
-        for file in files {
-            do {
-                try importSchemas(in: file, to: directory)
-            } catch let failure as Failure {
+        func attempt(_ body: () throws -> Void) throws {
+            do { try body() } catch let failure as Failure {
                 Failure.report(failure.message)
                 status = status ?? failure.status
             }
         }
+        let isOverride = { (file: FilePath) in file.description.hasSuffix(Self.overrideSuffix) }
+        var overrides: [GSettingsOverride] = []
+        for file in files.filter(isOverride) { try attempt { overrides += try Self.overrides(in: file) } }
+        // Several schemas may describe parts of one file.
+        var found: [(name: String, imported: ImportedManifest)] = []
+        for file in files where !isOverride(file) {
+            try attempt {
+                for imported in try Self.manifests(in: file, overrides) {
+                    let name = try Self.fileName(of: imported, from: file)
+                    if let index = found.firstIndex(where: { $0.name == name }) {
+                        found[index].imported.notes += imported.notes
+                        if !found[index].imported.merge(imported.manifest) {
+                            found[index].imported.notes.append(
+                                "\(InputFile.title(file)) describes keys again; their first descriptions are used.")
+                        }
+                    } else {
+                        found.append((name, imported))
+                    }
+                }
+            }
+        }
+        for (name, imported) in found {
+            try attempt { try write(imported, to: FilePath("\(directory)/\(name)")) }
+        }
         if let status { throw ExitCode(status.rawValue) }
     }
 
-    /// Writes a file's manifests, after checking them all.
-    private func importSchemas(in file: FilePath, to directory: String) throws {
-        let all = try Self.manifests(in: file).map { imported in
-            let path = FilePath("\(directory)/\(try Self.fileName(of: imported, from: file))")
-            if !force, access(path.cString, F_OK) == 0 {
+    /// Writes a manifest; without --force, to an existing file only what the file lacks.
+    private func write(_ imported: ImportedManifest, to path: FilePath) throws {
+        var imported = imported
+        if !force, access(path.cString, F_OK) == 0 {
+            let known = (try? InputDocument(path)).flatMap { Manifest.read($0.value).manifest }
+            guard let known, Set(known.keys.map(\.name)) != Set(imported.manifest.keys.map(\.name)) else {
                 throw Failure("\(path) exists. Use --force to replace it.", .cantCreate)
             }
-            do throws(PropertyListError) {
-                return (imported, path, try imported.manifest.propertyList.write(as: .xml))
-            } catch {
-                throw Failure("\(InputFile.title(file)): \(error)", .dataError)
+            var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
+            guard both.merge(imported.manifest) else {
+                throw Failure(
+                    "\(path) exists, and describes some of the same keys otherwise. Use --force to replace it.",
+                    .cantCreate)
             }
+            imported = both
         }
-        for (imported, path, bytes) in all {
-            try OutputFile.write(bytes, to: path)
-            try StandardOutput.write("\(path) (\(imported.count.counting("key")))".printable + "\n")
-            for note in imported.notes { Failure.report("\(imported.domain): \(note)") }
+        let bytes: [UInt8]
+        do throws(PropertyListError) { bytes = try imported.manifest.propertyList.write(as: .xml) } catch {
+            throw Failure("\(path): \(error)", .dataError)
         }
+        try OutputFile.write(bytes, to: path)
+        let count = imported.manifest.keys.reduce(0) { $0 + $1.count }
+        try StandardOutput.write("\(path) (\(count.counting("key")))".printable + "\n")
+        for note in imported.notes { Failure.report("\(imported.domain): \(note)") }
     }
 
     /// Returns the name of a manifest's file, which the schema must not choose freely.
@@ -191,7 +218,26 @@ struct ManifestVerb: ParsableCommand {
         }
     }
 
-    private static func manifests(in file: FilePath) throws -> [ImportedManifest] {
+    private static let overrideSuffix = ".gschema.override"
+
+    private static func overrides(in file: FilePath) throws -> [GSettingsOverride] {
+        let text = String(decoding: try InputFile.read(file), as: UTF8.self)
+        do throws(Failure) { return try GSettingsOverride.read(text) } catch {
+            throw Failure("\(InputFile.title(file)): \(error.message)", error.status)
+        }
+    }
+
+    /// Returns the overrides in the directory of a schema, which GSettings applies in the order of their files' names.
+    private static func overrides(beside file: FilePath) throws -> [GSettingsOverride] {
+        if file.isStandard { return [] }
+        let directory = file.directory
+        let names = (try? PreferencesDirectory(path: directory.description).names(in: "")) ?? []
+        return try names.filter { $0.hasSuffix(overrideSuffix) }.sorted().flatMap { name in
+            try overrides(in: FilePath("\(directory)/\(name)"))
+        }
+    }
+
+    private static func manifests(in file: FilePath, _ given: [GSettingsOverride]) throws -> [ImportedManifest] {
         let root: SchemaElement
         let bytes = try InputFile.read(file)
         do throws(Failure) { root = try SchemaXML.read(bytes) } catch {
@@ -199,7 +245,8 @@ struct ManifestVerb: ParsableCommand {
         }
         switch root.name {
         case "schemalist":
-            var schemas = GSettingsSchemas(root, besides: enumerations(beside: file))
+            var schemas = GSettingsSchemas(
+                root, besides: enumerations(beside: file), overrides: try overrides(beside: file) + given)
             return schemas.manifests()
         case "kcfg":
             let name = Path.lastName(of: file.description)

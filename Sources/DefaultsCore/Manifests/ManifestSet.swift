@@ -125,6 +125,20 @@ package struct ManifestSet: Sendable {
         }
     }
 
+    /// Returns the mistake if a manifest's file isn't named like its domain, so that it describes another one.
+    package static func misnaming(of manifest: Manifest, in fileName: String) -> ManifestProblem? {
+        guard let domain = manifest.domain, fileName != "\(domain).plist",
+            (try? DomainName(domain)) != Domain(fileName: fileName)?.name
+        else { return nil }
+        return ManifestProblem(
+            path: [], entry: misnamedEntry,
+            message: "is \(domain), but the file is named \(fileName), so it describes another domain; rename one of "
+                + "them")
+    }
+
+    /// The entry of a manifest that its file's name should repeat.
+    package static let misnamedEntry = "pfm_domain"
+
     // MARK: Files
 
     /// Returns the names of the manifests in a directory; `nil` if it can't be read.
@@ -154,9 +168,11 @@ package struct ManifestSet: Sendable {
         do throws(DefaultsError) {
             let entry = try Self.read(path, keepsTexts: keepsTexts)
             if entry.manifest.isEnforced, let reason = entry.untrusted { problems.append(reason) }
+            let misnaming = Self.misnaming(of: entry.manifest, in: Path.lastName(of: path))
             return Entry(
                 path: path, manifest: entry.manifest,
-                isEnforced: entry.manifest.isEnforced && entry.untrusted == nil, mistakes: entry.mistakes)
+                isEnforced: entry.manifest.isEnforced && entry.untrusted == nil,
+                mistakes: [misnaming].compactMap(\.self) + entry.mistakes)
         } catch {
             if error.errno == ENOENT, isRemoved(path) { return nil }
             isIncomplete = true

@@ -23,8 +23,9 @@ struct ManifestVerbTests {
           { pfm_name = Host; pfm_type = string; pfm_require = always; },
           { pfm_name = Token; pfm_type = string; pfm_sensitive = <*BY>; }); }
         """
-    private static let noString =
-        "\"Size\" must be a whole number, and not a string: `defaults write` sets one with -int."
+    private static func noString(_ value: String) -> String {
+        "\"Size\" must be a whole number, but is a string; use -int \(value)."
+    }
     private static let unknown = "is not a key that the manifest describes."
 
     private static func write(_ arguments: String..., fails errors: String, strictly: Bool = false) -> CommandCase {
@@ -37,7 +38,10 @@ struct ManifestVerbTests {
         write("Size", "-int", "12", fails: ""),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72."),
         write("Size", "-int", "99", fails: "\"Size\" must be at most 72. Nothing was changed.", strictly: true),
-        write("Size", "12", fails: noString),
+        write("Size", "12", fails: noString("12")),
+        write(
+            "Size", "big",
+            fails: "\"Size\" must be a whole number, and not a string: `defaults write` sets one with -int."),
         // A value that is there already is still asked for.
         CommandCase(
             files: ["p/a.b.plist": "{ Size = <*I99>; }"],
@@ -71,7 +75,7 @@ struct ManifestVerbTests {
             commands: [["record", "--all", "--without-secrets", "--commands", "a.b"]],
             output: "defaults write a.b Size -int 9\n"),
         // The whole domain is replaced.
-        write("{ Size = 1; }", fails: noString),
+        write("{ Size = 1; }", fails: noString("1")),
         // Only what an edit changes is checked.
         CommandCase(
             files: ["p/a.b.plist": "{ Size = <*I99>; Other = 1; }"],
@@ -247,6 +251,118 @@ struct ManifestVerbTests {
             let names = ["editorrc", "org.example.gs"].map { "\(place.manifests)/\($0).plist" }
             let check = try defaults(["manifest", "check", "--quiet"] + names)
             #expect(check.output == "" && check.status == 0, "\(check)")
+        }
+    }
+
+    /// Imports schemas, checks the manifest of a domain, and returns its description and the notes.
+    private func imported(_ files: [String: String], as name: String) throws -> (description: String, notes: String) {
+        try AgentProcess.withPlace { place in
+            for (name, text) in files { try RawFile.write(text, to: "\(place.root)/\(name)") }
+            func defaults(_ arguments: [String]) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+            }
+            let imported = try defaults(["manifest", "import"] + files.keys.sorted().map { "\(place.root)/\($0)" })
+            let check = try defaults(["manifest", "check", "\(place.manifests)/\(name).plist"])
+            #expect(check.output == "" && check.errors == "" && check.status == 0, "\(check)")
+            return (try defaults(["describe", name]).output, imported.errors)
+        }
+    }
+
+    @Test("Schemas of KConfig are imported as its compiler reads them")
+    func kconfig() throws {
+        let (description, notes) = try imported(
+            [
+                "a.kcfg": """
+                <kcfg><kcfgfile name="brc"/><group name="G">
+                  <entry name="C$(i)" key="C $(i)" type="Int"><parameter name="i" type="Int" max="1"/><max>0x20</max>
+                    <default>010</default><default param="1">0x15</default></entry>
+                  <entry name="E$(e)" type="String"><parameter name="e" type="Enum"><values><value>x</value>
+                    <value>y</value></values></parameter><default param="y"> two  blanks </default></entry>
+                  <entry name="T" type="Time"><default>12:30:05</default></entry>
+                  <entry name="L" type="StringList"><default>a, b</default></entry>
+                  <entry name="S" type="Size"><default>QSize(8,6)</default></entry>
+                  <entry name="N"><default></default></entry>
+                  <entry name="T" type="Int"/>
+                </group><group name="H" parentGroupName="G"><entry name="K" type="Bool"><default>true</default></entry>
+                </group><group name="$(v)"><entry name="V"/></group></kcfg>
+                """,
+                "b.kcfg": """
+                <kcfg><kcfgfile name="brc" stateConfig="true"/><group name="J"><entry name="K" type="Double"/></group>
+                </kcfg>
+                """,
+            ], as: "brc")
+        #expect(
+            description == """
+                G.C 0  integer, at most 32  (8)
+                G.C 1  integer, at most 32  (21)
+                G.Ex   string               
+                G.Ey   string               (" two  blanks ")
+                G.T    string               ("12,30,5,0")
+                G.L    array                (["a"," b"])
+                G.S    string               
+                G.N    string               ("")
+                G.H.K  boolean              (true)
+                J.K    real                 
+
+                """)
+        for part in ["\"S\" isn't one that it allows: QSize(8,6)", "\"T\" occurs more than once", "group \"$(v)\" is"] {
+            #expect(notes.contains(part), "\(notes)")
+        }
+    }
+
+    @Test("Schemas of GSettings are imported as GLib reads them, with the defaults of vendors")
+    func gsettings() throws {
+        let (description, notes) = try imported(
+            [
+                "a.gschema.xml": """
+                <schemalist><schema id="org.example.a" path="/org/example/a/">
+                  <key name="variants" type="av">
+                    <default>[&lt;'x'&gt;, &lt;uint32 5&gt;, &lt;[true]&gt;]</default></key>
+                  <key name="options" type="a{sv}"><default>{'a': &lt;1.5&gt;}</default></key>
+                  <key name="presets" type="a{ss}"><default>[]</default></key>
+                  <key name="octal" type="x"><default>010</default></key>
+                  <key name="twice" type="s"><default>'a'</default></key>
+                  <key name="twice" type="i"><default>1</default></key>
+                  <key name="vendor" type="s"><default>'a'</default></key>
+                </schema></schemalist>
+                """,
+                "10.gschema.override": "# Of the vendor\n[org.example.a]\nvendor='b'\n[org.example.a:KDE]\noctal=7\n",
+            ], as: "org.example.a")
+        #expect(
+            description == """
+                variants  array       (["x",5,[true]])
+                options   dictionary  ({"a":1.5})
+                presets   dictionary  ({})
+                octal     integer     (8)
+                twice     string      ("a")
+                vendor    string      ("b")
+
+                """)
+        for part in ["\"twice\" occurs more than once", "On KDE, the default of key \"octal\" is 7"] {
+            #expect(notes.contains(part), "\(notes)")
+        }
+    }
+
+    @Test("An import adds keys to an existing manifest, and replaces none without --force")
+    func addedKeys() throws {
+        try AgentProcess.withPlace { place in
+            func schema(_ group: String, _ type: String) throws -> String {
+                let path = "\(place.root)/\(group)-\(type).kcfg"
+                let entry = "<entry name=\"K\" type=\"\(type)\"/>"
+                try RawFile.write(
+                    "<kcfg><kcfgfile name=\"brc\"/><group name=\"\(group)\">\(entry)</group></kcfg>", to: path)
+                return path
+            }
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+            }
+            #expect(try defaults("manifest", "import", schema("A", "Int")).status == 0)
+            #expect(try defaults("manifest", "import", schema("B", "Int")).status == 0)
+            #expect(try defaults("describe", "brc").output == "A.K  integer  \nB.K  integer  \n")
+            let other = try defaults("manifest", "import", schema("A", "Bool"))
+            #expect(other.status == 73 && other.errors.contains("Use --force to replace it."), "\(other)")
+            #expect(try defaults("manifest", "import", "--force", schema("A", "Bool")).status == 0)
+            #expect(try defaults("describe", "brc").output == "A.K  boolean  \n")
         }
     }
 
