@@ -8,16 +8,13 @@ extension Client {
     fileprivate func historySource() throws(DefaultsError) -> any HistorySource {
         if unavailability == nil, let memory = MemoryHistory(self) { return memory }
         let place = try location.get()
-        let environment = Environment.current
-        guard environment[BackendChoice.noAgentVariable] == nil,
-            let agent = try AgentConnection.open(try place.address.get(), for: place.directory)
-        else {
-            throw DefaultsError(
-                .agentUnavailable,
-                "The history needs the agent, which isn't running.",
-                remedy: "Start it with `defaultsd`.")
+        let need = "The history needs an agent."
+        if Environment.current[BackendChoice.noAgentVariable] != nil {
+            throw DefaultsError(.agentUnavailable, need, remedy: "Unset \(BackendChoice.noAgentVariable).")
         }
-        return agent
+        let address = try place.address.get()
+        if let agent = try AgentConnection.open(address, for: place.directory) { return agent }
+        throw AgentAbsence(of: place.directory, at: address).error(need)
     }
 }
 

@@ -60,8 +60,32 @@ package final class AgentConnection: Backend {
         to address: AgentAddress, for directory: PreferencesDirectory, _ timeouts: AgentTimeouts,
         greeting: AgentTimeouts
     ) throws(DefaultsError) -> AgentConnection? {
-        var greeting = AgentTimeouts(
+        let greeting = AgentTimeouts(
             stopped: min(greeting.stopped, timeouts.stopped), busy: min(greeting.busy, timeouts.busy))
+        guard let connection = try greeted(at: address, timeouts, greeting: greeting) else { return nil }
+        let served = connection.welcome.directory
+        if PreferencesDirectory(path: served).isSame(as: directory) { return connection }
+        // At the default socket, an agent that serves another directory is no error: it was started with other
+        // variables, such as `XDG_CONFIG_HOME`.
+        if !address.isExplicit { return nil }
+        throw DefaultsError(
+            .agentRefused,
+            "The agent at \(address.socketPath) (pid \(connection.welcome.pid)) serves \(served), not "
+                + "\(directory.path).",
+            remedy: "Name another socket with --socket, or another directory with --directory.")
+    }
+
+    /// Returns the welcome of the agent at an address, whatever directory it serves; `nil` if none answers.
+    static func welcome(at address: AgentAddress) -> Welcome? {
+        let timeouts = AgentTimeouts.otherAgent
+        return (try? greeted(at: address, timeouts, greeting: timeouts))?.welcome
+    }
+
+    /// Connects to the agent at an address and greets it; returns `nil` if none is there.
+    private static func greeted(
+        at address: AgentAddress, _ timeouts: AgentTimeouts, greeting: AgentTimeouts
+    ) throws(DefaultsError) -> AgentConnection? {
+        var greeting = greeting
         guard let connection = try AgentConnection(address, connectingWithin: greeting.stopped, timeouts: timeouts)
         else { return nil }
         if connection.process.startsAgent {
@@ -69,7 +93,8 @@ package final class AgentConnection: Backend {
                 stopped: min(AgentTimeouts.startingAgent.stopped, timeouts.stopped),
                 busy: min(AgentTimeouts.startingAgent.busy, timeouts.busy))
         }
-        return try connection.greet(directory, at: address, within: greeting) ? connection : nil
+        try connection.greet(within: greeting)
+        return connection
     }
 
     /// Connects to a socket.
@@ -102,28 +127,13 @@ package final class AgentConnection: Backend {
 
     /// Greets the agent.
     ///
-    /// At the default socket, an agent that serves another directory is no error: it was started with other variables,
-    /// such as `XDG_CONFIG_HOME`.
-    ///
-    /// - Returns: Whether the agent serves the directory.
-    /// - Throws: `agentRefused` if it doesn't, and the user named the socket; `agentUnavailable` if it is silent.
-    private func greet(
-        _ directory: PreferencesDirectory, at address: AgentAddress, within timeouts: AgentTimeouts
-    ) throws(DefaultsError) -> Bool {
+    /// - Throws: `agentUnavailable` if it is silent.
+    private func greet(within timeouts: AgentTimeouts) throws(DefaultsError) {
         guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")
         }
         process.identify(&welcome)
-        guard PreferencesDirectory(path: welcome.directory).isSame(as: directory) else {
-            if !address.isExplicit { return false }
-            throw DefaultsError(
-                .agentRefused,
-                "The agent at \(address.socketPath) (pid \(welcome.pid)) serves \(welcome.directory), not "
-                    + "\(directory.path).",
-                remedy: "Name another socket with --socket, or another directory with --directory.")
-        }
         self.welcome = welcome
-        return true
     }
 
     // MARK: Events

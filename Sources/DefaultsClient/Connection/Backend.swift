@@ -86,10 +86,7 @@ package enum BackendChoice {
             return .agent(agent)
         }
         if wantsAgent, address.isExplicit {
-            throw DefaultsError(
-                .agentUnavailable,
-                "No agent answers at \(address.socketPath).",
-                remedy: "Start one with `defaultsd`, or omit --socket and DEFAULTSD_SOCKET to work without an agent.")
+            throw AgentAbsence(of: directory, at: address).error("No agent answers at \(address.socketPath).")
         }
         try directory.checkExistence()
         return .embedded(EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil))

@@ -11,7 +11,7 @@ struct AgentExamination {
         case status(AgentStatus)
         /// An agent, or another program, is there but can't be used.
         case failure(DefaultsError)
-        case none
+        case none(AgentAbsence)
     }
 
     let answer: Answer
@@ -31,7 +31,7 @@ struct AgentExamination {
         let usual = SystemDirectories(environment: environment).excluding(directory)
         do throws(DefaultsError) {
             guard let agent = try AgentConnection.open(address, for: directory, timeouts: Self.timeouts) else {
-                (answer, system, process) = (.none, usual, nil)
+                (answer, system, process) = (.none(AgentAbsence(of: directory, at: address)), usual, nil)
                 return
             }
             let status = try agent.status()
@@ -48,7 +48,13 @@ struct AgentExamination {
     }
 
     /// The process IDs that are this agent's, as far as they are known.
-    var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }].compactMap(\.self) }
+    var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }, other].compactMap(\.self) }
+
+    /// The process ID of the agent on the socket, if it serves another directory.
+    private var other: Int64? {
+        guard case .none(let absence) = answer, case .otherDirectory(let welcome) = absence.reason else { return nil }
+        return Int64(welcome.pid)
+    }
 
     /// Says what is wrong with the agent, or why none answers.
     ///
@@ -75,43 +81,18 @@ struct AgentExamination {
             Finding(
                 .problem, id: error.isTimeout ? "agent-silent" : "agent-unusable", error: error,
                 remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
-        case .none:
-            absence(from: directory, at: address, start: start)
-            leftovers(in: directory, at: address.socketPath, start: start)
-        }
-    }
-
-    @FindingList
-    private func absence(from directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
-        if let obstacle = address.obstacle, address.problem == nil {
-            Finding(
-                .problem, id: "socket-unusable", error: obstacle,
-                remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath)
-        }
-        if let holder {
-            Finding(
-                .warning, id: "agent-unreachable",
-                message: "An agent (\(holder.description)) serves \(directory.path), but its socket "
-                    + "\(holder.socketPath) can't be reached from here.",
-                remedy: holder.stopping, path: holder.socketPath)
-        } else {
-            Finding(
-                address.isExplicit ? .problem : .note, id: "agent-missing",
-                message: "No agent serves \(directory.path). "
-                    + (address.isExplicit
-                        ? "Commands fail, because they must use the socket \(address.socketPath)."
-                        : "Programs work on its files directly, and see each other's changes up to a second later."),
-                remedy: "To start an agent, run `\(start)`."
-                    + (address.isExplicit ? " To work without one, omit --socket and DEFAULTSD_SOCKET." : ""),
-                path: directory.path)
+        case .none(let absence):
+            absence.findings(from: directory, at: address, start: start)
+            leftovers(in: directory, at: address, start: start)
         }
     }
 
     /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
     @FindingList
-    private func leftovers(in directory: PreferencesDirectory, at path: String, start: String) -> [Finding] {
+    private func leftovers(in directory: PreferencesDirectory, at address: AgentAddress, start: String) -> [Finding] {
+        let path = address.socketPath
         let remedy = "No action is needed: the next agent replaces it. To start one, run `\(start)`."
-        if let status = try? FileStatus(at: path, followsLinks: false) {
+        if let status = try? FileStatus(at: path, followsLinks: false), !Self.isListening(at: address) {
             status.isSocket
                 ? Finding(
                     .note, id: "socket-stale",
@@ -128,6 +109,51 @@ struct AgentExamination {
                 .note, id: "claim-stale",
                 message: "No agent holds the claim \(path), which was left by an agent that was killed.",
                 remedy: remedy, path: path)
+        }
+    }
+
+    /// Returns whether the socket belongs to a running program: an agent that holds its lock, or one that can't be
+    /// connected to for another reason than that there is none.
+    private static func isListening(at address: AgentAddress) -> Bool {
+        if AgentClaim.isHeld(onSocketOf: address) { return true }
+        do throws(SystemCall.Failure) { _ = try UnixSocket.connect(to: address.socketPath) } catch {
+            // ENOTSOCK and the like: another kind of file.
+            return [EACCES, EAGAIN, EPERM].contains(error.number)
+        }
+        return true
+    }
+}
+
+extension AgentAbsence {
+    /// Returns what the absence means for programs.
+    @FindingList
+    fileprivate func findings(
+        from directory: PreferencesDirectory, at address: AgentAddress, start: String
+    ) -> [Finding] {
+        let consequence =
+            address.isExplicit
+            ? "Commands fail, because they must use the socket \(address.socketPath)."
+            : "Programs work on its files directly, and see each other's changes up to a second later."
+        switch reason {
+        case .none:
+            Finding(
+                address.isExplicit ? .problem : .note, id: "agent-missing", message: "\(message) \(consequence)",
+                remedy: "To start an agent, run `\(start)`."
+                    + (address.isExplicit ? " To work without one, omit --socket and DEFAULTSD_SOCKET." : ""),
+                path: directory.path)
+        case .obstacle(let error):
+            // `ServedLocation` has already reported a path that can't be a socket's.
+            if address.problem == nil {
+                Finding(
+                    .problem, id: "socket-unusable", error: error, remedy: remedy(), path: address.directoryPath)
+            }
+        case .otherDirectory:
+            Finding(
+                .warning, id: "agent-of-other-directory", message: "\(message) \(consequence)", remedy: remedy(),
+                path: address.socketPath)
+        case .otherSocket, .unreachable, .otherUser:
+            Finding(
+                .warning, id: "agent-unreachable", message: message, remedy: remedy(), path: directory.path)
         }
     }
 }

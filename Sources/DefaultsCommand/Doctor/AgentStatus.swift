@@ -112,7 +112,9 @@ struct AgentStatus {
                 id: isWaiting ? "watching-nothing" : "watching-by-polling",
                 message: "The agent isn't using inotify to watch \(directory): \(mode).",
                 remedy: isWaiting
-                    ? "Create the directory, or name another one with --directory."
+                    ? access(directory, F_OK) == 0
+                        ? "Make it accessible: run `chmod u+rwx \(directory.quotedForShell)`."
+                        : "Create the directory, or name another one with --directory."
                     : isIntended
                         ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
                             + "local disk: name a directory there with DEFAULTS_DIRECTORY."

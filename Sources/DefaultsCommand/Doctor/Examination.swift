@@ -28,7 +28,10 @@ struct Examination {
         var findings = location.findings + Self.variables(for: location, in: environment)
         let units = ServiceUnits(environment)
         if let (directory, address) = location.both {
-            findings += agent?.findings(serving: directory, at: address, start: units.startCommand) ?? []
+            // The units serve the usual directory on the usual socket.
+            let start = location.isUsual ? units.startCommand : AgentCommand.text(directory: option, socket: socket)
+            findings += agent?.findings(serving: directory, at: address, start: start) ?? []
+            findings += ManifestExamination.differences(agent?.process, from: environment)
         }
         findings += programs.findings(agentRuns: isAnswered)
         findings += inotify.findings(agentWatches: agent?.status?.usesInotify == true)

@@ -30,11 +30,34 @@ enum PortalExamination {
                 message:
                     "The desktop's portal doesn't ask defaults-portal first, so programs don't follow preferences such "
                     + "as AppleInterfaceStyle.",
-                remedy: copy
-                    + "With xdg-desktop-portal 1.17 or later, add the lines `[preferred]` and "
-                    + "`org.freedesktop.impl.portal.Settings=defaultsd;gtk` to \(file). With an earlier version, add "
-                    + "your desktop to the line `UseIn=` of \(backends)/defaultsd.portal. Then log in again.",
-                path: file)
+                remedy: "\(copy)\(choice(file: file, backends: backends)) Then log in again.", path: file)
         ]
+    }
+
+    /// Returns how the installed version of the portal is told to ask ours first; both ways if it is unknown.
+    private static func choice(file: String, backends: String) -> String {
+        let later =
+            "add the lines `[preferred]` and `org.freedesktop.impl.portal.Settings=defaultsd;gtk` to \(file)."
+        let earlier = "add your desktop to the line `UseIn=` of \(backends)/defaultsd.portal."
+        func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+        return switch usesConfiguration {
+        case true?: sentence(later)
+        case false?: sentence(earlier)
+        case nil: "With xdg-desktop-portal 1.17 or later, \(later) With an earlier version, \(earlier)"
+        }
+    }
+
+    /// Whether the installed portal is version 1.17 or later, which reads `portals.conf`; `nil` if it isn't found.
+    private static var usesConfiguration: Bool? {
+        for program in ["/usr/libexec/xdg-desktop-portal", "/usr/lib/xdg-desktop-portal"] where Path.isProgram(program)
+        {
+            guard
+                case .ended(0, let text)? = try? ProgramOutput.of(program, [program, "--version"], within: .seconds(1)),
+                let version = text.split(whereSeparator: \.isWhitespace).last
+            else { continue }
+            let numbers = version.split(separator: ".").map { Int($0) ?? 0 }
+            if numbers.count >= 2 { return (numbers[0], numbers[1]) >= (1, 17) }
+        }
+        return nil
     }
 }

@@ -101,12 +101,25 @@ struct RunningAgent {
     /// The directory and the socket that the agent serves, according to its arguments and environment; each is `nil`
     /// if it is unknown.
     var location: (directory: PreferencesDirectory?, socketPath: String?) {
+        guard let environment else { return (nil, nil) }
+        let location = ServedLocation(
+            directory: Self.option("--directory", in: arguments).map(absolute),
+            socket: Self.option("--socket", in: arguments).map(absolute), environment: environment)
+        return (location.directory, location.address?.socketPath)
+    }
+
+    private func absolute(_ path: String) -> String {
+        if Path.isAbsolute(path) { return path }
+        let directory = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
+        return "\(directory ?? "")/\(path)"
+    }
+
+    /// The agent's environment; `nil` if it is unknown, or its paths lead to other files.
+    var environment: Environment? {
         // In a container, the same paths lead to other files.
         guard let own = try? FileStatus(at: "/"), let other = try? FileStatus(at: "/proc/\(pid)/root/"),
             own.isSame(as: other)
-        else { return (nil, nil) }
-        let target = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
-        func absolute(_ path: String) -> String { Path.isAbsolute(path) ? path : "\(target ?? "")/\(path)" }
+        else { return nil }
         var variables: [String: String] = [:]
         for entry in ProcessText.list("/proc/\(pid)/environ") {
             guard let equals = entry.firstIndex(of: "=") else { continue }
@@ -114,12 +127,7 @@ struct RunningAgent {
             let isPath = ["DEFAULTS_DIRECTORY", "DEFAULTSD_SOCKET"].contains(name) && !value.isEmpty
             variables[name] = isPath ? absolute(value) : value
         }
-        guard !variables.isEmpty else { return (nil, nil) }
-        let environment = Environment(variables)
-        let location = ServedLocation(
-            directory: Self.option("--directory", in: arguments).map(absolute),
-            socket: Self.option("--socket", in: arguments).map(absolute), environment: environment)
-        return (location.directory, location.address?.socketPath)
+        return variables.isEmpty ? nil : Environment(variables)
     }
 }
 

@@ -73,6 +73,12 @@ struct ServedLocation {
         return (directory, address)
     }
 
+    /// Whether nothing names the directory or the socket but the variables of the XDG specification.
+    var isUsual: Bool {
+        [.standard, .configurationHome].contains(directorySource)
+            && [.standard, .runtimeDirectory].contains(socketSource)
+    }
+
     private static func finding(ofSocket path: String?, for error: DefaultsError) -> Finding {
         Finding(
             .problem, id: "socket-unusable", error: error,

@@ -20,15 +20,26 @@ extension LocationChoice {
     }
 
     /// The command that starts an agent for the same directory and socket, in backquotes.
-    var agentCommand: String {
-        let options = [directory.map { ["--directory", $0] }, socket.map { ["--socket", $0] }].compactMap(\.self)
-        return "`\((["defaultsd"] + options.flatMap(\.self)).map(\.quotedForShell).joined(separator: " "))`"
-    }
+    var agentCommand: String { "`\(AgentCommand.text(directory: directory, socket: socket))`" }
 
     /// Connects to the agent, or opens an embedded store if no agent is running.
     func open() throws(DefaultsError) -> BackendChoice {
         let (directory, address) = try resolve()
         return try BackendChoice.open(directory, at: address, environment: .current)
+    }
+
+    /// Connects to the agent.
+    ///
+    /// - Parameter need: A sentence about the need for an agent, which begins the message if there is none.
+    /// - Returns: The connection.
+    /// - Throws: `agentUnavailable` with the reason if no agent can be used.
+    func openAgent(_ need: String) throws(DefaultsError) -> AgentConnection {
+        if let agent = try open().agent { return agent }
+        if Environment.current[BackendChoice.noAgentVariable] != nil {
+            throw DefaultsError(.agentUnavailable, need, remedy: "Unset \(BackendChoice.noAgentVariable).")
+        }
+        let (directory, address) = try resolve()
+        throw AgentAbsence(of: directory, at: address).error(need, starting: agentCommand)
     }
 
     /// Locates a domain by its name or the path of its file.
@@ -74,6 +85,15 @@ extension LocationChoice {
             throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
         }
         return try DomainHost(identifier: current)
+    }
+}
+
+/// The command that starts an agent.
+enum AgentCommand {
+    /// Returns the command with the options that name a directory and a socket.
+    static func text(directory: String?, socket: String?) -> String {
+        let options = [directory.map { ["--directory", $0] }, socket.map { ["--socket", $0] }].compactMap(\.self)
+        return (["defaultsd"] + options.flatMap(\.self)).map(\.quotedForShell).joined(separator: " ")
     }
 }
 

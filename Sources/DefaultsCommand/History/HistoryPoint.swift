@@ -121,10 +121,7 @@ struct HistoryRange: ParsableArguments {
 extension LocationChoice {
     /// Connects to the agent, whose history is to be read.
     func openHistory(of filter: SubscriptionFilter) throws -> (AgentConnection, HistoryReader) {
-        guard let agent = try open().agent else {
-            throw Failure(
-                "The history needs the agent, which isn't running. Start it with \(agentCommand).", .unavailable)
-        }
+        let agent = try openAgent("The history needs an agent.")
         return (agent, try HistoryReader(agent, matching: filter))
     }
 }

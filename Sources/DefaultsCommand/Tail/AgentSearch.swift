@@ -6,15 +6,13 @@ import Glibc
 struct AgentSearch {
     let directory: PreferencesDirectory
     let address: AgentAddress
-    /// The command's verb, for messages.
-    let verb: String
     /// The agent that this process started last.
     ///
     /// It is polled so that it is reaped, because a zombie would count as a live process.
     private var child: ChildAgent?
 
-    init(_ directory: PreferencesDirectory, _ address: AgentAddress, for verb: String) {
-        (self.directory, self.address, self.verb) = (directory, address, verb)
+    init(_ directory: PreferencesDirectory, _ address: AgentAddress) {
+        (self.directory, self.address) = (directory, address)
     }
 
     /// Connects to the agent, and starts one if none answers.
@@ -49,7 +47,7 @@ struct AgentSearch {
                 guard start.end(with: status, at: .now) else {
                     throw Failure("The agent exited immediately; see its message above.", .unavailable)
                 }
-                if start.wasRefused { try checkHolder() }
+                if start.wasRefused, !absence.mayEnd { throw absence.error() }
             }
             let left = isAgain ? Self.milliseconds(until: end) : -1
             if left == 0 { return nil }
@@ -58,9 +56,10 @@ struct AgentSearch {
             case .wait: break
             case .giveUp:
                 if let obstacle { throw obstacle }
-                throw Failure(
-                    "No agent answers at \(address.socketPath), and none could be started."
-                        + (start.wasRefused ? others : ""), .unavailable)
+                throw start.wasRefused
+                    ? absence.error()
+                    : DefaultsError(
+                        .agentUnavailable, "No agent answers at \(address.socketPath), and none could be started.")
             }
             let pause = Int32(start.nextPause() / .milliseconds(1))
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
@@ -76,26 +75,7 @@ struct AgentSearch {
         AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
     }
 
-    /// Throws if the agent that serves the directory listens on another socket.
-    private func checkHolder() throws(Failure) {
-        guard let holder = AgentClaim.holder(ofDirectory: directory), holder.socketPath != address.socketPath
-        else { return }
-        throw Failure(
-            "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
-                + "\(address.socketPath). Use its socket: `defaults \(verb) --socket \(holder.socketPath)`.",
-            .temporaryFailure)
-    }
-
-    /// A sentence about the agent that already serves the directory, for the end of a message.
-    private var others: String {
-        guard let holder = AgentClaim.holder(ofDirectory: directory) else {
-            return AgentClaim.isHeld(onSocketOf: address)
-                ? " The one there serves another directory than \(directory.path). Name another socket with --socket, "
-                    + "or set the variables as for that agent, such as XDG_CONFIG_HOME." : ""
-        }
-        return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
-            + "\(holder.stopping) Or run `defaults \(verb)` there."
-    }
+    private var absence: AgentAbsence { AgentAbsence(of: directory, at: address) }
 
     /// Returns the time left in milliseconds; -1 if there is no deadline.
     static func milliseconds(until end: ContinuousClock.Instant?) -> Int32 {
@@ -114,6 +94,6 @@ extension LocationChoice {
         let (directory, address) = try resolve()
         try directory.checkExistence()
         if let problem = address.problem { throw problem }
-        return AgentSearch(directory, address, for: verb)
+        return AgentSearch(directory, address)
     }
 }

@@ -106,9 +106,7 @@ struct Record: ParsableCommand {
 
     /// Records changes until the user interrupts the process.
     private func recorded(_ filter: SubscriptionFilter) throws -> Profile {
-        guard let agent = try location.open().agent else {
-            throw Failure("`record` needs an agent. Start one with \(location.agentCommand).", .unavailable)
-        }
+        let agent = try location.openAgent("`record` needs an agent.")
         let interruption = try Interruption()
         _ = try agent.subscribe(.now, filter: filter, mode: .everything)
         var profile = Profile()

@@ -113,6 +113,11 @@ package final class AgentClaim: Sendable {
         LockFile.isLocked(at: path(in: directory))
     }
 
+    /// Returns the other user to whom a directory's claim belongs; `nil` if there is none, or it is this user's own.
+    package static func foreignOwner(ofDirectory directory: PreferencesDirectory) -> UInt32? {
+        LockFile.foreignOwner(of: path(in: directory))
+    }
+
     /// Returns whether a killed agent has left its claim's file in a directory, and no other agent has claimed the
     /// directory since.
     package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {

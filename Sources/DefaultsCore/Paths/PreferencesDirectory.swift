@@ -92,7 +92,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
     }
 
     /// The hash of the resolved path, which identifies the directory in names of other files.
-    var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
+    package var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
 
     /// Checks that the directory can be read if it exists, and that it exists if the user named it.
     package func checkExistence() throws(DefaultsError) {

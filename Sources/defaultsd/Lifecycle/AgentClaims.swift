@@ -80,7 +80,8 @@ final class AgentClaims: Sendable {
             }
             error = DefaultsError(
                 .agentRefused,
-                "Another agent (\(holder.description)) already serves \(what) at \(holder.socketPath). "
+                "Another agent (\(holder.description)) already serves \(what)"
+                    + (isOfDirectory ? " at \(holder.socketPath). " : ". ")
                     + "For its status, run `defaults status --socket \(holder.socketPath)`. \(holder.stopping)")
         }
     }

@@ -67,7 +67,7 @@ struct ActivationTests {
             let status = try Programs.run(Programs.defaults, ["status"], environment: elsewhere)
             #expect(status.status == 69 && status.errors.contains("No agent serves \(other)"), "\(status)")
             let tail = try Programs.run(Programs.defaults, ["tail", "--timeout", "30"], environment: elsewhere)
-            #expect(tail.status == 69 && tail.errors.contains("serves another directory than \(other)"), "\(tail)")
+            #expect(tail.status == 69 && tail.errors.contains("No agent serves \(other): the one"), "\(tail)")
         }
     }
 

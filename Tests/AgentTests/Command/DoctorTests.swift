@@ -106,6 +106,106 @@ struct DoctorTests {
         }
     }
 
+    @Test("An agent that serves another directory on the socket is a warning, and the advice works")
+    func otherDirectory() throws {
+        try AgentProcess.withPlace { place in
+            let homes = ["a", "b"].map { "\(place.root)/\($0)" }
+            for home in homes { try RawFile.makeDirectory("\(home)/.config") }
+            func environment(_ home: String) -> [String: String] {
+                DoctorReport.environment(
+                    place,
+                    ["DEFAULTS_DIRECTORY": "", "DEFAULTSD_SOCKET": "", "XDG_CONFIG_HOME": "", "HOME": home])
+            }
+            let ready = try ReadySocket()
+            let notified = environment(homes[0]).merging(["NOTIFY_SOCKET": ready.name]) { $1 }
+            let agent = try RunningProgram(Programs.defaultsd, [], environment: notified)
+            defer { agent.signal(SIGKILL) }
+            try #require(eventually { ready.hasCome() })
+
+            let report = try DoctorReport(environment(homes[1]))
+            let message = "No agent serves \(homes[1])/.config: the one at "
+            #expect(report.severity("agent-of-other-directory") == "warning" && report.status == 1, "\(report.text)")
+            #expect(report.message("agent-of-other-directory").hasPrefix(message))
+            #expect(
+                report.message("agent-of-other-directory").contains("(pid \(agent.pid)) serves \(homes[0])/.config."))
+            for id in ["agent-missing", "agent-elsewhere", "socket-stale", "claim-stale"] {
+                #expect(report.findings[id] == nil, "\(report.text)")
+            }
+            for verb in [["status"], ["log"], ["record"], ["bridge"], ["tail", "--timeout", "30"]] {
+                let outcome = try Programs.run(Programs.defaults, verb, environment: environment(homes[1]))
+                #expect(outcome.status == 69 && outcome.errors.contains(message), "\(outcome)")
+            }
+
+            // The last words are the command that starts a second agent.
+            let remedy = report.remedy("agent-of-other-directory")
+            let command = try #require(remedy.split(separator: "`").dropFirst().first).split(separator: " ")
+            #expect(command.first == "defaultsd")
+            let second = try RunningProgram(
+                Programs.defaultsd, command.dropFirst().map(String.init), environment: environment(homes[1]))
+            defer { second.signal(SIGKILL) }
+            let isServed = try eventually {
+                try Programs.run(Programs.defaults, ["status"], environment: environment(homes[1])).status == 0
+            }
+            #expect(isServed)
+            #expect(try DoctorReport(environment(homes[1])).findings["agent-of-other-directory"] == nil)
+        }
+    }
+
+    private static let unshare = "/usr/bin/unshare"
+    private static let hasNamespaces = (try? Programs.run(unshare, ["-Urm", "true"]).status) == 0
+
+    @Test("An agent whose socket can't be reached is described alike by every verb", .enabled(if: hasNamespaces))
+    func unreachable() throws {
+        try AgentProcess.withAgent { agent in
+            let place = agent.place
+            func hidden(_ command: String...) throws -> Programs.Outcome {
+                let script = "mount -t tmpfs -o mode=700 t '\(place.runtime)' && exec \"$@\""
+                return try Programs.run(
+                    Self.unshare, ["-Urm", "/bin/sh", "-ec", script, "sh", Programs.defaults] + command,
+                    environment: DoctorReport.environment(place, ["DEFAULTSD_SOCKET": "", "PATH": "/usr/bin:/bin"]))
+            }
+            let message = "An agent (pid \(agent.pid)) serves \(place.preferences), but its socket \(place.socket)"
+            let doctor = try hidden("doctor")
+            #expect(doctor.output.contains("warning  \(message)"), "\(doctor)")
+            for verb in ["status", "log", "record"] {
+                let outcome = try hidden(verb)
+                #expect(outcome.status == 69 && outcome.errors.contains(message), "\(outcome)")
+                #expect(!outcome.errors.contains("Start one"), "\(outcome)")
+            }
+        }
+    }
+
+    @Test("An agent that reads manifests elsewhere is a warning")
+    func otherManifests() throws {
+        try AgentProcess.withAgent { agent in
+            let other = ["XDG_DATA_HOME": "\(agent.place.root)/data"]
+            let report = try DoctorReport(DoctorReport.environment(agent.place, other))
+            #expect(report.severity("manifests-elsewhere") == "warning", "\(report.text)")
+            #expect(report.message("manifests-elsewhere").contains("\(agent.place.root)/data/defaultsd/manifests"))
+            #expect(try DoctorReport(DoctorReport.environment(agent.place)).findings["manifests-elsewhere"] == nil)
+        }
+    }
+
+    @Test("A manifest whose file isn't named like its domain is a warning, a line in the log, and a mistake")
+    func misnamedManifest() throws {
+        let key = "{ pfm_name = k; pfm_type = string; }"
+        try AgentProcess.withAgent(prepare: { place in
+            try place.describe("Org.Example.A-macOS", with: key, "pfm_domain = org.example.a;")
+            try place.describe("org.example.*", with: key, "pfm_domain = \"org.example.*\";")
+        }) { agent in
+            let path = "\(agent.place.manifests)/Org.Example.A-macOS.plist"
+            let words = "pfm_domain is org.example.a, but the file is named Org.Example.A-macOS.plist"
+            let report = try DoctorReport(DoctorReport.environment(agent.place))
+            #expect(report.severity("manifest-misnamed") == "warning", "\(report.text)")
+            #expect(report.message("manifest-misnamed").hasPrefix("\(path): \(words)"))
+            #expect(report.findings["manifest-mistakes"] == nil, "\(report.text)")
+            let check = try agent.defaults("manifest", "check", path)
+            #expect(check.status == 65 && check.output.contains(words), "\(check)")
+            agent.terminate()
+            #expect(agent.complaints().contains("The manifest \(path) has a mistake."))
+        }
+    }
+
     @Test("An agent that is stopped is a problem, and the files are examined instead")
     func silentAgent() throws {
         try AgentProcess.withAgent { agent in
