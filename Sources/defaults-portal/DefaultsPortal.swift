@@ -20,7 +20,7 @@ struct DefaultsPortal: ParsableCommand {
     @Flag(
         help: """
             Print what is wrong with preferences that are settings, and why programs don't get them. Exit with 1 if \
-            they don't, with 69 if no portal is running, and otherwise with 0.
+            they don't, with 69 if no portal is running, with 65 if only preferences are wrong, and otherwise with 0.
             """)
     var check = false
 
@@ -30,9 +30,12 @@ struct DefaultsPortal: ParsableCommand {
             if check {
                 let settings = FollowedPreferences(isAlone: false).settings()
                 settings.problems.forEach { print($0) }
-                guard let obstacle = try SettingsBus.findObstacle(to: settings) else { return }
-                Self.log(obstacle)
-                throw ExitCode(1)
+                if let obstacle = try SettingsBus.findObstacle(to: settings) {
+                    Self.log(obstacle)
+                    throw ExitCode(1)
+                }
+                if !settings.problems.isEmpty { throw ExitCode(65) }
+                return
             }
             try serve()
         } catch let error as SettingsBus.Failure {
@@ -43,9 +46,9 @@ struct DefaultsPortal: ParsableCommand {
 
     /// Answers calls, and signals changes, until the bus is gone.
     private func serve() throws(SettingsBus.Failure) -> Never {
-        let preferences = FollowedPreferences(isAlone: Self.isAlone)
-        if preferences.descriptor < 0 { throw SettingsBus.Failure("Preferences can't be followed", -EMFILE) }
         let bus = try SettingsBus()
+        let preferences = FollowedPreferences(isAlone: OtherBackends.names().isDisjoint(with: try bus.names()))
+        if preferences.descriptor < 0 { throw SettingsBus.Failure("Preferences can't be followed", -EMFILE) }
         var logged: Set<String> = []
         while true {
             let settings = preferences.settings()
@@ -56,18 +59,6 @@ struct DefaultsPortal: ParsableCommand {
                 try bus.process()
                 bus.wait(orFor: preferences.descriptor)
             } while !preferences.haveChanged()
-        }
-    }
-
-    /// Whether no other backend for settings is installed, as far as the directory of backends can be read.
-    private static var isAlone: Bool {
-        let variable = ProcessInfo.processInfo.environment["XDG_DESKTOP_PORTAL_DIR"]
-        let directory = variable ?? "/usr/share/xdg-desktop-portal/portals"
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return false }
-        return !names.contains { name in
-            guard name.hasSuffix(".portal"), name != "defaultsd.portal" else { return false }
-            let text = try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)
-            return text?.contains("org.freedesktop.impl.portal.Settings") ?? true
         }
     }
 

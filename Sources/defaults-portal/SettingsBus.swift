@@ -101,6 +101,27 @@ final class SettingsBus {
         throw Failure("The desktop's portal doesn't answer", result)
     }
 
+    /// Returns the names on the bus: those that are owned, and those of programs that D-Bus can start.
+    func names() throws(Failure) -> Set<String> {
+        var lists: [UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?] = [nil, nil]
+        let result = lists.withUnsafeMutableBufferPointer { lists in
+            guard let first = lists.baseAddress else { return Int32(0) }
+            return sd_bus_list_names(bus, first, first + 1)
+        }
+        try check(result, "The names on D-Bus can't be listed")
+        var names: Set<String> = []
+        for case let list? in lists {
+            var entry = list
+            while let name = entry.pointee {
+                names.insert(String(cString: name))
+                free(name)
+                entry += 1
+            }
+            free(list)
+        }
+        return names
+    }
+
     // MARK: The loop
 
     /// Answers the calls that have arrived.

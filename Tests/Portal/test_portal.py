@@ -223,6 +223,18 @@ class PortalTests(unittest.TestCase):
         self.session.agent.run("write", "org.defaultsd.portal", "Settings", rule)
         self.expect("org.example.toolkit", "density", "normal")
 
+    def test_a_backend_that_is_gone_or_has_no_settings_doesnt_count(self) -> None:
+        portals = Path(self.session.environment["XDG_DESKTOP_PORTAL_DIR"])
+        files = {
+            "gone": f"[portal]\nDBusName=org.example.gone\nInterfaces={BACK[2]};\nUseIn=defaultsd\n",
+            "other": f"[portal]\nDBusName=org.freedesktop.DBus\nInterfaces={BACK[2]}X\n# Interfaces={BACK[2]}\n",
+        }
+        for name, text in files.items():
+            (portals / f"{name}.portal").write_text(text)
+        self.session.kill("defaults-portal")
+        self.session.start(PORTAL, BACK[0])
+        self.assertEqual(self.session.read("color-scheme", where=BACK), 0)
+
     def test_it_sleeps_while_nothing_changes(self) -> None:
         def wake_ups() -> int:
             status = Path(f"/proc/{self.session.processes['defaults-portal'].pid}/status").read_text()
@@ -305,6 +317,7 @@ class PortalTests(unittest.TestCase):
             shutil.copy(PORTAL.parent / Path(program).name, prefix / program)
         self.assertEqual(check(), 0)
         self.session.agent.run("write", "org.defaultsd.portal", "settings", "x")
+        self.assertEqual(check(), 65)
         self.assertIn("portal-preference", findings())
         self.session.agent.run("delete", "org.defaultsd.portal")
         self.assertEqual([name for name in findings() if name.startswith("portal")], [])
