@@ -133,8 +133,13 @@ struct BridgeSession {
             let number = JSONReader.value(of: "request", inObject: text, limits: Frame.requestLimits)
             return fail(DefaultsError(number == nil ? .protocolViolation : .invalidValue, error.message), number)
         }
-        guard case .dictionary(let request) = value else {
+        guard case .dictionary(let entries) = value else {
             return fail(DefaultsError(.protocolViolation, "Line \(line): A request must be an object."))
+        }
+        // JSON knows only numbers: 1.0 and 1e0 are 1. The values of preferences are inside of entries.
+        let request = entries.mapValues { entry -> PropertyListValue in
+            guard case .real(let number) = entry, let whole = Int64(exactly: number) else { return entry }
+            return .integer(whole)
         }
         let messages: [DomainValues]
         do throws(DefaultsError) { messages = try requests.add(request, at: .now()) } catch {

@@ -28,10 +28,10 @@ struct BridgeTests {
                 + #""date":{"$date":"2026-01-02T03:04:05Z"},"list":[1,1.5,true],"nan":{"$real":"nan"},"two":2.0}"#
             try bridge.send(#"{"request":1,"type":"edit","domain":"a.b","set":\#(values)}"#)
             #expect(try bridge.object()["type"] as? String == "edited")
-            try bridge.send(#"{"request":2,"type":"read","domain":"a.b"}"#)
+            try bridge.send(#"{"request":2.0,"type":"read","domain":"a.b"}"#)
             let line = try #require(bridge.line())
             #expect(line.contains(#""values":\#(values)"#) && line.contains(#""request":2"#), "\(line)")
-            let outcome = try bridge.finish(#"{"request":3,"type":"synchronize"}"#)
+            let outcome = try bridge.finish(#"{"request":3e0,"type":"synchronize"}"#)
             #expect(outcome.status == 0 && outcome.output.contains(#""failures":[],"request":3"#), "\(outcome)")
             #expect(try agent.defaults("read-type", "a.b", "big").output.contains("integer"))
         }
