@@ -343,7 +343,7 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCommand", "DefaultsCore",
+                "CLinux", "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCommand", "DefaultsCore",
                 "DefaultsKit", "DescribedApp", "DirectoryWatcher", "FoundationApp", "Forker", "FoundationWriter",
                 "Leaver", "Linux",
                 "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList", "ReadmeExample", "TestSupport",

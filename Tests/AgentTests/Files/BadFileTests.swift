@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import ProgramSupport
 import PropertyList
@@ -177,9 +178,9 @@ struct BadFileTests {
             let follower = try agent.follow()
             try agent.shell(script)
             let reasons = try follower.damages {
-                // A directory can't replace a file in one step, and the agent must not take the file for removed.
-                #expect(unlink(path) == 0)
-                #expect(rename("\(agent.place.preferences)/../new", path) == 0)
+                // In one step, so that the agent doesn't take the file for removed.
+                #expect(
+                    linux_rename_exchange(AT_FDCWD, "\(agent.place.preferences)/../new", AT_FDCWD, path) == 0)
             }
             #expect(reasons.count == 1 && reasons.first?.hasPrefix(path) == true, "\(reasons)")
             #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
