@@ -1,22 +1,30 @@
 import DefaultsCore
+import Linux
 import Manifests
 
 /// The manifests that can't be used, or not as they are.
 enum ManifestExamination {
-    /// Returns a warning if an agent looks for manifests in other directories, so that it takes other keys for secret.
+    /// Returns a warning if an agent reads manifests in other directories, so that it takes other keys for secret.
     @FindingList
     static func differences(_ agent: RunningAgent?, from environment: Environment) -> [Finding] {
-        let own = ManifestDirectories(environment: environment)
-        if let agent, let other = agent.environment.map({ ManifestDirectories(environment: $0) }), own != other {
+        let own = directories(environment)
+        if let agent, let other = agent.environment.map(directories), own != other {
             Finding(
                 .warning, id: "manifests-elsewhere",
-                message: "The agent (pid \(agent.pid)) reads manifests in \(other.paths.joined(separator: ", ")), and "
-                    + "this command in \(own.paths.joined(separator: ", ")). So they take other keys for secret, and "
-                    + "enforce other rules.",
+                message: "The agent (pid \(agent.pid)) reads manifests in \(list(other)), and this command in "
+                    + "\(list(own)). So they take other keys for secret, and enforce other rules.",
                 remedy: "Set HOME, XDG_DATA_HOME and XDG_DATA_DIRS to the same values for both, and restart the agent "
-                    + "if its own change.",
-                path: own.own)
+                    + "if its own change.")
         }
+    }
+
+    /// Returns the directories that exist; sessions often add others to XDG_DATA_DIRS.
+    private static func directories(_ environment: Environment) -> [String] {
+        ManifestDirectories(environment: environment).paths.filter { !Path.isMissing($0) }
+    }
+
+    private static func list(_ paths: [String]) -> String {
+        paths.isEmpty ? "no directory" : paths.joined(separator: ", ")
     }
 
     static func findings(_ environment: Environment) -> [Finding] {

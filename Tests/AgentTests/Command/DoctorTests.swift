@@ -178,10 +178,13 @@ struct DoctorTests {
     @Test("An agent that reads manifests elsewhere is a warning")
     func otherManifests() throws {
         try AgentProcess.withAgent { agent in
-            let other = ["XDG_DATA_HOME": "\(agent.place.root)/data"]
-            let report = try DoctorReport(DoctorReport.environment(agent.place, other))
+            let other = DoctorReport.environment(agent.place, ["XDG_DATA_HOME": "\(agent.place.root)/elsewhere"])
+            // Neither has manifests.
+            #expect(try DoctorReport(other).findings["manifests-elsewhere"] == nil)
+            try agent.place.describe("a.b", with: "{ pfm_name = k; pfm_type = string; }")
+            let report = try DoctorReport(other)
             #expect(report.severity("manifests-elsewhere") == "warning", "\(report.text)")
-            #expect(report.message("manifests-elsewhere").contains("\(agent.place.root)/data/defaultsd/manifests"))
+            #expect(report.message("manifests-elsewhere").contains("\(agent.place.manifests), and this command in no"))
             #expect(try DoctorReport(DoctorReport.environment(agent.place)).findings["manifests-elsewhere"] == nil)
         }
     }
