@@ -266,7 +266,7 @@ struct GSettingsSchemas {
 }
 
 /// A default that a vendor has set, in a `.gschema.override` file.
-struct GSettingsOverride {
+struct GSettingsOverride: Hashable {
     let schema: String
     /// The desktop to which it is limited; `nil` for all.
     let desktop: String?

@@ -245,8 +245,10 @@ struct ManifestVerb: ParsableCommand {
         }
         switch root.name {
         case "schemalist":
+            let beside = try overrides(beside: file)
             var schemas = GSettingsSchemas(
-                root, besides: enumerations(beside: file), overrides: try overrides(beside: file) + given)
+                root, besides: enumerations(beside: file),
+                overrides: beside + given.filter { !beside.contains($0) })
             return schemas.manifests()
         case "kcfg":
             let name = Path.lastName(of: file.description)
