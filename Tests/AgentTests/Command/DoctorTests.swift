@@ -107,7 +107,7 @@ struct DoctorTests {
     }
 
     @Test("An agent that serves another directory on the socket is a warning, and the advice works")
-    func otherDirectory() throws {
+    func otherHome() throws {
         try AgentProcess.withPlace { place in
             let homes = ["a", "b"].map { "\(place.root)/\($0)" }
             for home in homes { try RawFile.makeDirectory("\(home)/.config") }
