@@ -17,7 +17,7 @@ struct EtcdValuesTests {
     }
 
     @Test(
-        "etcd refuses what a further attempt can't change",
+        "Failures that a further attempt can't change are refusals",
         arguments: [RPCError.Code.permissionDenied, .unauthenticated, .resourceExhausted, .invalidArgument])
     func refusals(code: RPCError.Code) {
         let failure = RegisterFailure(RPCError(code: code, message: "etcdserver: permission denied."))

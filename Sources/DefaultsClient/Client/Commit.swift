@@ -83,7 +83,7 @@ struct CommitQueue {
         return .fail(finish(), after: last)
     }
 
-    /// What to do with the edit under way in a new session.
+    /// The way to go on with the edit under way in a new session.
     enum Resumption {
         case sendAgain(Commit, number: UInt64)
         /// Fail an edit whose outcome is unknown, which was sent after the process's other edits up to a number.
