@@ -236,6 +236,47 @@ struct ClientStateTests {
         #expect(state.dequeueRequests().edits == [])
     }
 
+    @Test("A change that arrives before the values of a new session comes to followers as a part of the gap")
+    func changeBeforeGap() throws {
+        let name = try DomainName("a.b")
+        let domain = Domain(name)
+        func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: Epoch(value: 1), revision: revision) }
+        func change(_ revision: Revision, from old: PropertyListValue, to new: PropertyListValue) -> StreamEvent {
+            let changeSet = ChangeSet(domain: domain, source: .file, changes: [KeyChange(key: "k", old: old, new: new)])
+            return .record(
+                LogRecord(revision: revision, time: Self.time, event: .change(changeSet)), cursor: cursor(revision))
+        }
+        func snapshot(_ value: PropertyListValue, _ revision: Revision) -> StreamEvent {
+            .initial(DomainSnapshot(domain: domain, values: ["k": value], cursor: cursor(revision)))
+        }
+        var state = ClientState(system: .none, volatile: [:])
+        let follower = ChangeFollower(names: [name])
+        /// The changes' old values, and `nil` for a gap.
+        func received() -> [PropertyListValue??] {
+            follower.dequeue().map { item in
+                guard case .record(let record, _, _) = item, let change = record.changeSet?.changes.first else {
+                    return nil
+                }
+                return .some(change.old)
+            }
+        }
+        state.load(name, opening: Latch())
+        _ = state.dequeueRequests()
+        for event in [snapshot(0, 1), .bookmark(cursor(1))] { _ = state.apply(event, of: name) }
+        state.add(follower)
+        _ = state.apply(change(2, from: 0, to: 1), of: name)
+        #expect(received() == [.some(0)])
+        _ = state.begin(system: .none, continues: false)
+        _ = state.apply(snapshot(5, 9), of: name)
+        _ = state.apply(change(10, from: 5, to: 6), of: name)
+        #expect(received() == [])
+        _ = state.apply(.bookmark(cursor(10)), of: name)
+        #expect(received() == [nil])
+        #expect(state.values(of: domain) == ["k": 6])
+        _ = state.apply(change(11, from: 6, to: 7), of: name)
+        #expect(received() == [.some(6)])
+    }
+
     @Test("A forked child starts with its parent's pending edits, except for overruled ones")
     func forking() throws {
         let (name, time) = (try DomainName("a.b"), Self.time)

@@ -49,6 +49,9 @@ extension ClientState {
             }
         }
 
+        /// Whether values are arriving after which followers get a gap.
+        var isBeforeGap: Bool { !isAtRest && hasGap }
+
         /// Begins to receive all values, perhaps again, after changes were missed.
         mutating func begin(afterGap isGap: Bool = false) {
             progress = isLoaded ? .reloading(seen: []) : .loading(seen: [], hasGap: isGap || hasGap)

@@ -80,7 +80,10 @@ extension ClientState {
         case .record(let record, let cursor):
             self.cursor = cursor
             switch record.event {
-            case .change(let changeSet): apply(changeSet, of: name, into: &effects)
+            case .change(let changeSet):
+                apply(changeSet, of: name, into: &effects)
+                // Followers get a gap when all values have arrived, which stands for this change, too.
+                if names[name]?.isBeforeGap == true { return (false, effects) }
             case .unknown: mustRestart = true
             case .damaged(let domain, let reason): recordDamage(reason, of: domain, into: &effects)
             case .recovered(let domain): recordDamage(nil, of: domain, into: &effects)
