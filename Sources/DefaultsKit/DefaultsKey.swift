@@ -27,8 +27,8 @@ import DefaultsClient
 /// UserDefaults.standard[theme] = "dark"  // in org.example.editor
 /// ```
 ///
-/// Observation tracks the keys of the first 64 domains that an instance meets in this way. If a program has more, for
-/// example one for each of its users, create an instance for each; reads and edits are also faster then.
+/// Observation tracks the keys of at most 64 such domains for each instance. If a program has more, for example one
+/// for each of its users, create an instance for each; reads and edits are also faster then.
 ///
 /// A transaction, a controller and a stream of several keys have one domain. A key of another one is reported to the
 /// handler of `UserDefaults.setProblemHandler(_:)`; it reads as its default, and isn't set.

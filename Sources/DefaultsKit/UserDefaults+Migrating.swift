@@ -20,8 +20,9 @@ extension UserDefaults {
     /// is killed, and by only one of several processes that start at the same time. Once it has been taken, the call
     /// returns without waiting.
     ///
-    /// The step is also taken in a domain without values, for example when the program is first started or after
-    /// `resetAll()`. An enforced manifest must describe `DefaultsMigrations` as an array.
+    /// A damaged file is left for repair: the call throws until the file can be read. The step is also taken in a
+    /// domain without values, for example when the program is first started or after `resetAll()`. An enforced manifest
+    /// must describe `DefaultsMigrations` as an array.
     ///
     /// - Parameters:
     ///   - step: The step's name, which must be unique among the domain's steps, and never change.
@@ -31,6 +32,7 @@ extension UserDefaults {
     @discardableResult
     public func migrate(once step: String, _ body: (inout DefaultsTransaction) throws -> Void) throws -> Bool {
         if try steps(client.currentValues(of: domain)[Self.stepsKey]).contains(.string(step)) { return false }
+        try checkDamage()
         return try store { values in
             let steps = try steps(values.ownValue(forKey: Self.stepsKey))
             if steps.contains(.string(step)) { return false }
@@ -67,11 +69,15 @@ extension UserDefaults {
         let owner = owner(of: key.domain)
         guard owner === self else { return try owner.migrate(former, of: formerDomain, to: key) }
         let source = self.owner(of: formerDomain)
+        if let formerDomain, source === self, Self.name(ofDomain: formerDomain) != domainName {
+            throw DefaultsProblem(.name, describedBy: "\"\(formerDomain)\" can't be the name of a domain.")
+        }
+        try source.checkDamage()
         func formerValue() -> PropertyListValue? { source.client.currentValues(of: source.domain)[former] }
         // An earlier version of the program may be started later, and set the former name.
         if formerValue() == nil, client.currentValues(of: domain)[key.name] == nil { return false }
         var isSet = false
-        try migrate(once: "\(former) of \(source.domainName ?? "") to \(key.name)") { values in
+        let isTaken = try migrate(once: "\(former) of \(source.domainName ?? "") to \(key.name)") { values in
             isSet = false
             guard values.ownValue(forKey: key.name) == nil,
                 let stored = source === self ? values.ownValue(forKey: former) : formerValue()
@@ -85,7 +91,13 @@ extension UserDefaults {
             values[key] = value
             isSet = true
         }
-        return isSet
+        // Another process may have taken the step after this one's attempt.
+        return isTaken && isSet
+    }
+
+    /// Throws if the domain's file is damaged, since a step would take its values for missing and replace it.
+    private func checkDamage() throws(DefaultsProblem) {
+        if let damage = client.damage(of: domain) { throw DefaultsProblem(.file, because: damage) }
     }
 
     /// Returns the elements of the array of steps.

@@ -47,7 +47,8 @@ struct DefaultsPortal: ParsableCommand {
     /// Answers calls, and signals changes, until the bus is gone.
     private func serve() throws(SettingsBus.Failure) -> Never {
         let bus = try SettingsBus()
-        let preferences = FollowedPreferences(isAlone: OtherBackends.names().isDisjoint(with: try bus.names()))
+        let known = try bus.names()
+        let preferences = FollowedPreferences(isAlone: OtherBackends.names()?.isDisjoint(with: known) ?? false)
         if preferences.descriptor < 0 { throw SettingsBus.Failure("Preferences can't be followed", -EMFILE) }
         var logged: Set<String> = []
         while true {

@@ -12,7 +12,7 @@ import PropertyList
 /// It finds the agent again after a restart, resumes streams, and makes no edit twice. If it ends, which happens if no
 /// agent can run, the next request starts another one. Confined to one event loop.
 final class Bridge {
-    /// A function that is called with each answer or event, and with `nil` if the bridge has ended.
+    /// A function that is called with each event, and with `nil` if the bridge has ended.
     typealias Receiver = (_ message: Message?) -> Void
 
     /// A line from the bridge.
@@ -24,9 +24,18 @@ final class Bridge {
         var cursor: String? { if case .string(let cursor)? = fields["cursor"] { cursor } else { nil } }
     }
 
+    /// The outcome of a request.
+    enum Answer {
+        case message(Message)
+        /// No answer came in time.
+        case silence
+        /// The bridge has ended, or can't be started.
+        case end
+    }
+
     let command: String
     private var channel: (any Channel)?
-    private var answers: [Int64: Receiver] = [:]
+    private var answers: [Int64: (Answer) -> Void] = [:]
     private var streams: [Int64: Receiver] = [:]
     private var last: Int64 = 0
     /// The announcement of the current agent.
@@ -36,19 +45,19 @@ final class Bridge {
 
     init(_ command: String) { self.command = command }
 
-    /// Makes a request, and calls the receiver once: with the answer, or with `nil` if none comes in time or the bridge
-    /// ends.
+    /// Makes a request, and calls the receiver once: with the answer, or with the reason why there is none.
     func ask(
-        _ request: DomainValues, within time: TimeAmount?, on loop: any EventLoop, _ receiver: @escaping Receiver
+        _ request: DomainValues, within time: TimeAmount?, on loop: any EventLoop,
+        _ receiver: @escaping (_ answer: Answer) -> Void
     ) {
-        guard let number = send(request, on: loop) else { return receiver(nil) }
+        guard let number = send(request, on: loop) else { return receiver(.end) }
         let bound = NIOLoopBound(self, eventLoop: loop)
         let end = time.map { time in
-            loop.scheduleTask(in: time) { bound.value.answers.removeValue(forKey: number)?(nil) }
+            loop.scheduleTask(in: time) { bound.value.answers.removeValue(forKey: number)?(.silence) }
         }
-        answers[number] = { message in
+        answers[number] = { answer in
             end?.cancel()
-            receiver(message)
+            receiver(answer)
         }
     }
 
@@ -125,7 +134,7 @@ final class Bridge {
             return
         }
         if let receiver = answers.removeValue(forKey: number) {
-            receiver(message)
+            receiver(.message(message))
         } else if let receiver = streams[number] {
             receiver(message)
         }
@@ -134,9 +143,10 @@ final class Bridge {
     fileprivate func hasEnded() {
         guard channel != nil else { return }
         (channel, welcome) = (nil, nil)
-        let receivers = Array(answers.values) + Array(streams.values)
+        let (asked, followed) = (Array(answers.values), Array(streams.values))
         (answers, streams) = ([:], [:])
-        for receiver in receivers { receiver(nil) }
+        for receiver in asked { receiver(.end) }
+        for receiver in followed { receiver(nil) }
     }
 }
 

@@ -147,12 +147,17 @@ final class HTTPConnection: ChannelInboundHandler {
         if type == "edit" { request["origin"] = ["program": "defaults-viewer"] }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         // A stopped agent makes an edit when it resumes, so the edit hasn't failed before.
-        let limit = type == "edit" ? nil : Viewer.Limits.answer
-        viewer.state.value.bridge.ask(request, within: limit, on: viewer.loop) { [self] message in
-            guard let message else {
-                return respond(bound.value, with: .gatewayTimeout, text: "The agent is not answering.")
+        let isEdit = type == "edit"
+        let limit: TimeAmount? = isEdit ? nil : type == "status" ? Viewer.Limits.status : Viewer.Limits.values
+        viewer.state.value.bridge.ask(request, within: limit, on: viewer.loop) { [self] answer in
+            switch answer {
+            case .message(let message): respond(bound.value, with: .ok, type: "application/json", message.text)
+            case .silence: respond(bound.value, with: .gatewayTimeout, text: "The agent is not answering.")
+            case .end:
+                let edit = "This edit got no answer. It may have been made. Look at the value before you try again. "
+                let reason = "The command `defaults bridge` has ended. Run `defaults doctor`."
+                respond(bound.value, with: .badGateway, text: isEdit ? edit + reason : reason)
             }
-            respond(bound.value, with: .ok, type: "application/json", message.text)
         }
     }
 

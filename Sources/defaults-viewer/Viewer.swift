@@ -18,8 +18,11 @@ final class Viewer: Sendable {
         static let body = 64 << 20
         /// The time for a whole request to arrive, and between requests.
         static let request = TimeAmount.seconds(10)
-        /// The time for the agent to answer, which is shorter than that after which the page thinks the viewer hangs.
-        static let answer = TimeAmount.seconds(4)
+        /// The time for the agent to say its status, which is shorter than that after which the page thinks the viewer
+        /// hangs.
+        static let status = TimeAmount.seconds(4)
+        /// The time for the agent to answer with values, which may be large.
+        static let values = TimeAmount.seconds(90)
         /// The size of unread events, in bytes, above which a page's stream waits until they are read.
         static let unread = 16 << 20
     }

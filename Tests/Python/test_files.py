@@ -60,7 +60,7 @@ def test_managed_files_count_only_if_root_alone_can_write_them(
     ],
 )
 def test_what_needs_an_agent_says_how_to_start_it(no_agent: Path, call: object) -> None:
-    with pytest.raises(AgentUnavailableError, match="Start one with `defaultsd`") as caught:
+    with pytest.raises(AgentUnavailableError, match="Start one with `defaultsd --directory ") as caught:
         call(Defaults(DOMAIN))  # type: ignore[operator]
     assert caught.value.remedy is not None
     assert list((no_agent / "preferences").iterdir()) == []

@@ -214,7 +214,7 @@ def test_a_slow_reader_of_values_gets_the_newest(defaults: Defaults) -> None:
 
 
 def test_a_stream_without_an_agent_says_how_to_start_one(no_agent: Path) -> None:
-    with pytest.raises(AgentUnavailableError, match="Start one with `defaultsd`"):
+    with pytest.raises(AgentUnavailableError, match="Start one with `defaultsd --directory "):
         next(Defaults(DOMAIN).changes())
 
 

@@ -62,7 +62,7 @@ class PageCase(unittest.TestCase):
 
     def is_fault(self, text: str) -> bool:
         # What a test does to the connection or to the agent.
-        return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)|status of 504", text)
+        return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)|status of 50[24]", text)
 
     def shoot(self, page: Page, name: str) -> None:
         if directory := os.environ.get("SCREENSHOTS"):

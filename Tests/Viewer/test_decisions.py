@@ -34,7 +34,7 @@ class DecisionTests(PageCase):
         page = self.open()
         self.show(page, "org.example.a", "window")
         change = page.locator(".history .change").first
-        expect(change.locator(".part")).to_have_text([re.compile(r"list\.1: \(none\) → 9"), re.compile(r"zoom\.now: 1 → 2")])
+        expect(change.locator(".part")).to_have_text([re.compile(r"list\.2: \(none\) → 9"), re.compile(r"zoom\.now: 1 → 2")])
         change.locator("summary").click()
         expect(change.locator("pre")).to_have_count(2)
         expect(change.locator("pre").last).to_contain_text('"zoom": {\n        "now": 2')
@@ -78,6 +78,13 @@ class DecisionTests(PageCase):
         expect(conflict.get_by_role("button", name="Both")).to_be_hidden()
         self.put("k", {**begin, "zoom": 1, "size": 7})
         expect(conflict.locator("tbody tr")).to_have_count(2)
+        # It would discard what is typed now.
+        expect(conflict.get_by_role("button", name="Both")).to_be_visible()
+        page.fill(".editor textarea", json.dumps({**begin, "zoom": 5, "size": 1}))
+        expect(conflict.get_by_role("button", name="Both")).to_be_hidden()
+        page.fill(".editor textarea", json.dumps({**begin, "zoom": 3, "size": 1}))
+        conflict.locator("summary").click()
+        expect(conflict.locator("pre")).to_have_count(2)
         conflict.get_by_role("button", name="Both").click()
         expect(conflict).to_be_hidden()
         expected = {**begin, "zoom": 3, "size": 7}

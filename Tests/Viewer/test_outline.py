@@ -93,6 +93,28 @@ class OutlineTests(PageCase):
         # Only one row is in the order of Tab.
         self.assertLessEqual(page.locator(".entry [tabindex='0']").count(), 6)
 
+    def test_says_what_is_wrong_and_focuses_it(self) -> None:
+        self.session.run("write", "--json", "org.example.a", "k", '{"a": 1}')
+        page = self.open()
+        self.show(page, "org.example.a", "k")
+        problem = page.locator(".editor .problem")
+        page.click("text=As JSON")
+        page.fill(".editor textarea", '{"a": null}')
+        page.click("text=As an outline")
+        expect(problem).to_contain_text("null")
+        page.fill(".editor textarea", '{"a": 1, "b": "x"}')
+        page.click("text=As an outline")
+        page.get_by_label("Type of b").select_option("date")
+        page.get_by_label("Value of b").fill("nonsense")
+        page.click(SAVE)
+        expect(problem).to_contain_text("b: Type a date")
+        expect(page.get_by_label("Value of b")).to_be_focused()
+        page.get_by_label("Value of b").fill("2026-11-27T10:15:00Z")
+        page.get_by_label("Key a").fill("b")
+        page.click(SAVE)
+        expect(problem).to_contain_text("is there twice")
+        expect(page.get_by_label("Key b").last).to_be_focused()
+
     def test_values_stay_exact(self) -> None:
         exact = '{"far":18446744073709551615,"real":2.0,"n":1,"in":{"$$data":"AP8="},"__proto__":{"a":1}}'
         self.session.run("write", "--json", "org.example.a", "k", exact)

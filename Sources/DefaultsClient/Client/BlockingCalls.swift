@@ -1,9 +1,9 @@
 import DefaultsCore
 import Linux
 
-/// Calls that block, made for tasks one after another, on a thread that exists while there are any.
+/// A queue of blocking calls made on behalf of tasks, run one at a time on a thread that ends when the queue is empty.
 ///
-/// The calls of one client wait for each other anyway, so with more threads, more threads would wait.
+/// The calls of one client save one after the other anyway, so with more threads, more threads would wait.
 package final class BlockingCalls: Sendable {
     private struct State {
         /// The calls to make; each is told whether there is a thread for it.

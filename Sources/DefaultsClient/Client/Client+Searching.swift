@@ -70,6 +70,12 @@ extension Client {
         return with([domain.name]) { values(of: domain) }
     }
 
+    /// Returns the damage of a domain's file, because of which values may be missing here; `nil` if there is none.
+    package func damage(of domain: Domain) -> DefaultsError? {
+        _ = currentValues(of: domain)
+        return state.withLock { $0.damages[domain] }.map { DefaultsError(.damaged, $0) }
+    }
+
     /// Returns a domain's values as far as they are loaded.
     package func values(of domain: Domain) -> DomainValues { state.withLock { $0.values(of: domain) } }
 

@@ -132,6 +132,7 @@ extension ClientState {
         let changed = replicas.change(domain) { replica in
             changeSet.changes.filter { replica.receive($0.key, with: $0.new, own: own) }.map(\.key)
         }
+        unsaved.decide(changeSet.changes.lazy.map(\.key), of: domain)
         if let own {
             unsaved.markMade(own)
         } else if unsaved.has(domain) {

@@ -148,14 +148,16 @@ final class ClientThread {
 
     /// Sends the process's requests to the session.
     private func ask(_ session: any Session) throws(DefaultsError) {
-        let (names, edits) = client.state.withLock { $0.dequeueRequests() }
+        let (names, edits, last) = client.state.withLock { state in
+            let (names, edits) = state.dequeueRequests()
+            return (names, edits, state.unsaved.last)
+        }
         try session.follow(names)
         for edit in edits {
             try session.edit(edit)
             // With an agent, sending is fast, and this runs under a lock that a fork waits for.
             if link.agent == nil { yieldToFork() }
         }
-        let last = client.state.withLock(\.unsaved.last)
         let next = commits.begin(in: link.agent?.epoch, after: last) { commit in
             client.state.withLock { $0.holds(commit.expected, in: commit.domain) }
         }
@@ -309,6 +311,7 @@ final class ClientThread {
         case .committed(_, let error):
             let commit = commits.finish()
             let name = commit.domain.name
+            if error == nil { client.state.withLock { $0.unsaved.decide(commit.values.keys, of: commit.domain) } }
             if error?.code == .changed, client.state.withLock({ $0.mustReload(commit) }) {
                 restarted.insert(name)
                 try exclusively { () throws(DefaultsError) in try session.follow([name]) }

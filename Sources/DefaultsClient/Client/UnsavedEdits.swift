@@ -27,8 +27,8 @@ struct UnsavedEdits: Sendable {
     private(set) var unaccepted = 0
     /// The number of edits above which accepted edits are joined.
     private var limit = Self.backlog
-    /// The values that keys may have by conditional edits of this process whose outcome is unknown, until later edits
-    /// of the keys are saved.
+    /// The values that keys may have by conditional edits of this process whose outcome is unknown, until the keys'
+    /// values are known again.
     private var undecided: [Domain: FormerValues] = [:]
 
     /// The number of edits that stay separate, so that others see each of them.
@@ -151,7 +151,7 @@ struct UnsavedEdits: Sendable {
         guard var left = numbers.removeValue(forKey: domain) else { return }
         while let first = left.first, first <= number {
             if let index = find(first) {
-                for key in edits[index].values.keys { undecided[domain]?[key] = nil }
+                decide(edits[index].values.keys, of: domain)
                 void(index)
             }
             left.removeFirst()
@@ -190,13 +190,22 @@ struct UnsavedEdits: Sendable {
     /// Later edits of the same keys don't know whether they replace these values. Otherwise, when they are resent, the
     /// conditional edit would be mistaken for another writer's.
     mutating func recordUndecided(_ values: Difference, of domain: Domain, after number: UInt64) {
-        for (key, value) in values { undecided[domain, default: [:]][key, default: []].append(value) }
+        for (key, value) in values where undecided[domain]?[key]?.contains(value) != true {
+            undecided[domain, default: [:]][key, default: []].append(value)
+        }
         for number in numbers[domain]?.filter({ $0 > number }) ?? [] {
             guard let index = find(number) else { continue }
             for (key, value) in values where edits[index].values[key] != nil {
                 edits[index].since[key, default: []].append(value)
             }
         }
+    }
+
+    /// Forgets the values of conditional edits of some keys, whose present values are known.
+    mutating func decide(_ keys: some Sequence<String>, of domain: Domain) {
+        guard !undecided.isEmpty, var left = undecided.removeValue(forKey: domain) else { return }
+        for key in keys { left[key] = nil }
+        if !left.isEmpty { undecided[domain] = left }
     }
 
     /// Voids an edit that isn't void yet.

@@ -75,16 +75,22 @@ package struct AgentAbsence: Sendable {
 
     /// A sentence that says what to do.
     ///
-    /// - Parameter command: The command that starts an agent.
+    /// - Parameters:
+    ///   - command: The command that starts an agent, in backquotes; `nil` for the one with the directory and the
+    ///     socket that the user named.
+    ///   - isOptional: Whether the program can work without an agent if no socket is named.
     /// - Returns: The sentence.
-    package func remedy(starting command: String = "`defaultsd`") -> String {
+    package func remedy(starting command: String? = nil, isOptional: Bool = false) -> String {
         switch reason {
-        case .none: "Start one with \(command)."
+        case .none:
+            "Start one with \(command ?? ownCommand)"
+                + (isOptional && address.isExplicit
+                    ? ", or omit --socket and DEFAULTSD_SOCKET to work without an agent." : ".")
         case .otherDirectory(let welcome):
             "To use \(welcome.directory), set HOME and XDG_CONFIG_HOME as for that agent. To have an agent for "
-                + "\(directory.path) as well, run `\(["defaultsd", "--socket", freeSocket].joined(separator: " "))`."
+                + "\(directory.path) as well, run `defaultsd --socket \(Self.quoted(freeSocket))`."
         case .otherSocket(let holder):
-            "Use that socket: `--socket \(holder.socketPath)`, or unset DEFAULTSD_SOCKET."
+            "Use that socket: `--socket \(Self.quoted(holder.socketPath))`, or unset DEFAULTSD_SOCKET."
         case .unreachable(let holder?):
             "Run the command where the agent runs, perhaps in another container or with another XDG_RUNTIME_DIR. "
                 + holder.stopping
@@ -98,12 +104,38 @@ package struct AgentAbsence: Sendable {
     ///
     /// - Parameters:
     ///   - need: A sentence about the need for an agent, or an empty string.
-    ///   - command: The command that starts an agent.
+    ///   - command: The command that starts an agent, in backquotes; `nil` for the one with the directory and the
+    ///     socket that the user named.
+    ///   - isOptional: Whether the program can work without an agent if no socket is named.
     /// - Returns: The error.
-    package func error(_ need: String = "", starting command: String = "`defaultsd`") -> DefaultsError {
+    package func error(
+        _ need: String = "", starting command: String? = nil, isOptional: Bool = false
+    ) -> DefaultsError {
         if case .obstacle(let error) = reason, need.isEmpty { return error }
         return DefaultsError(
-            .agentUnavailable, need.isEmpty ? message : "\(need) \(message)", remedy: remedy(starting: command))
+            .agentUnavailable, need.isEmpty ? message : "\(need) \(message)",
+            remedy: remedy(starting: command, isOptional: isOptional))
+    }
+
+    /// The command that starts an agent for the directory and the socket, in backquotes.
+    private var ownCommand: String {
+        let options =
+            (directory.isExplicit ? ["--directory", directory.path] : [])
+            + (address.isExplicit ? ["--socket", address.socketPath] : [])
+        return "`\((["defaultsd"] + options.map(Self.quoted)).joined(separator: " "))`"
+    }
+
+    /// Returns a path or an option as one word of a shell's command line.
+    private static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-/".utf8.contains(byte)
+            }
+        if isPlain { return word }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
     /// A socket for a second agent beside the first one's; clients find it through the claim on the directory.

@@ -86,7 +86,8 @@ package enum BackendChoice {
             return .agent(agent)
         }
         if wantsAgent, address.isExplicit {
-            throw AgentAbsence(of: directory, at: address).error("No agent answers at \(address.socketPath).")
+            throw AgentAbsence(of: directory, at: address).error(
+                "No agent answers at \(address.socketPath).", isOptional: true)
         }
         try directory.checkExistence()
         return .embedded(EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil))

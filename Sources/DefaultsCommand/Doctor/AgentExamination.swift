@@ -151,7 +151,12 @@ extension AgentAbsence {
             Finding(
                 .warning, id: "agent-of-other-directory", message: "\(message) \(consequence)", remedy: remedy(),
                 path: address.socketPath)
-        case .otherSocket, .unreachable, .otherUser:
+        case .otherSocket:
+            // The socket was named, so commands fail.
+            Finding(
+                .problem, id: "agent-unreachable", message: "\(message) \(consequence)", remedy: remedy(),
+                path: directory.path)
+        case .unreachable, .otherUser:
             Finding(
                 .warning, id: "agent-unreachable", message: message, remedy: remedy(), path: directory.path)
         }

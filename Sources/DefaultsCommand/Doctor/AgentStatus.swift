@@ -112,9 +112,7 @@ struct AgentStatus {
                 id: isWaiting ? "watching-nothing" : "watching-by-polling",
                 message: "The agent isn't using inotify to watch \(directory): \(mode).",
                 remedy: isWaiting
-                    ? access(directory, F_OK) == 0
-                        ? "Make it accessible: run `chmod u+rwx \(directory.quotedForShell)`."
-                        : "Create the directory, or name another one with --directory."
+                    ? Self.remedy(forWaitingFor: directory, reason: try? watch.string("reason"))
                     : isIntended
                         ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
                             + "local disk: name a directory there with DEFAULTS_DIRECTORY."
@@ -128,6 +126,16 @@ struct AgentStatus {
                 message: "The kernel's inotify queue overflowed \(overflows.counting("time")) since the "
                     + "agent started. The agent then checked every file, so nothing was missed.",
                 remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl.")
+        }
+    }
+
+    /// Returns what to do about a directory that the agent can't watch.
+    private static func remedy(forWaitingFor directory: String, reason: String?) -> String {
+        switch reason {
+        case "missing"?: "Create the directory, or name another one with --directory."
+        case "notADirectory"?: "Move what is at this path, or name another directory with --directory."
+        case "unreadable"?: "Make it accessible: run `chmod u+rwx \(directory.quotedForShell)`."
+        default: "Create the directory, make it accessible, or name another one with --directory."
         }
     }
 

@@ -19,8 +19,8 @@ struct HistoryExamination {
         return damaged.sorted().map { path in
             Finding(
                 .note, id: "history-damaged",
-                message: "A file of the history was damaged, or was removed, replaced or cut by another program, such "
-                    + "as by a restored backup. It was moved to \(path). Its intact changes "
+                message: "A file of the history was damaged, or another program replaced or truncated it, as "
+                    + "restoring a backup does. What was left is in \(path). Its intact changes "
                     + (unarchived.contains(path)
                         ? "aren't in the history." : "are in the history, unless the agent has reported otherwise."),
                 remedy: "If no program did that, check the disk. If you don't need the file, remove it.", path: path)

@@ -13,8 +13,8 @@ enum ManifestExamination {
                 .warning, id: "manifests-elsewhere",
                 message: "The agent (pid \(agent.pid)) reads manifests in \(list(other)), and this command in "
                     + "\(list(own)). So they take other keys for secret, and enforce other rules.",
-                remedy: "Set HOME, XDG_DATA_HOME and XDG_DATA_DIRS to the same values for both, and restart the agent "
-                    + "if its own change.")
+                remedy: "Set HOME, XDG_DATA_HOME and XDG_DATA_DIRS to the same values for both. If you change the "
+                    + "agent's, restart it.")
         }
     }
 

@@ -73,11 +73,10 @@ struct ServedLocation {
         return (directory, address)
     }
 
-    /// Whether nothing names the directory or the socket but the variables of the XDG specification.
-    var isUsual: Bool {
-        [.standard, .configurationHome].contains(directorySource)
-            && [.standard, .runtimeDirectory].contains(socketSource)
-    }
+    /// Whether nothing names the directory or the socket but `XDG_RUNTIME_DIR`, which systemd sets for its units, too.
+    ///
+    /// The units don't take over `XDG_CONFIG_HOME` of a shell.
+    var isUsual: Bool { directorySource == .standard && [.standard, .runtimeDirectory].contains(socketSource) }
 
     private static func finding(ofSocket path: String?, for error: DefaultsError) -> Finding {
         Finding(

@@ -8,15 +8,18 @@ enum OutputFile {
     ///
     /// The permissions of an existing file and, if possible, its owner are preserved. A link is followed. A new file
     /// has the permissions of its source or, without a source, is readable only by the user, so that secrets stay
-    /// secret. Anything but a regular file, such as a terminal, a FIFO or the descriptor `/dev/stdout`, is written in
-    /// place: it has no contents to lose.
+    /// secret, unless it is for others. Anything but a regular file, such as a terminal, a FIFO or the descriptor
+    /// `/dev/stdout`, is written in place: it has no contents to lose.
     ///
     /// - Parameters:
     ///   - bytes: The contents.
     ///   - path: The file; `-` is standard output.
     ///   - source: The file that the values come from, if any.
+    ///   - isForOthers: Whether a new file without a source has the permissions that the umask allows.
     /// - Throws: If the file can't be written.
-    static func write(_ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil) throws(Failure) {
+    static func write(
+        _ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil, isForOthers: Bool = false
+    ) throws(Failure) {
         if path.isStandard { return try StandardOutput.write(bytes) }
         let target: OutputTarget
         do throws(SystemCall.Failure) { target = try OutputTarget(path) } catch { throw failure(path, error) }
@@ -28,7 +31,7 @@ enum OutputFile {
             case .foreign(let path):
                 try FileDescriptor(opening: path.cString, O_WRONLY | O_APPEND | O_NOCTTY).write(bytes)
             case .file(let file):
-                try write(bytes, toFile: file, from: source)
+                try write(bytes, toFile: file, from: source, isForOthers: isForOthers)
             }
         } catch {
             throw failure(path, error)
@@ -55,7 +58,7 @@ enum OutputFile {
     }
 
     private static func write(
-        _ bytes: [UInt8], toFile path: FilePath, from source: FilePath?
+        _ bytes: [UInt8], toFile path: FilePath, from source: FilePath?, isForOthers: Bool
     ) throws(SystemCall.Failure) {
         let status: FileStatus
         do throws(SystemCall.Failure) {
@@ -63,7 +66,8 @@ enum OutputFile {
         } catch {
             guard error.number == ENOENT else { throw error }
             let found = source.flatMap { $0.isStandard ? nil : try? FileStatus(at: $0.cString) }
-            return try replace(path, bytes, mode: found.map { $0.st_mode & 0o666 & ~mask() } ?? 0o600, of: nil)
+            let allowed: mode_t? = found?.st_mode ?? (isForOthers ? 0o666 : nil)
+            return try replace(path, bytes, mode: allowed.map { $0 & 0o666 & ~mask() } ?? 0o600, of: nil)
         }
         guard status.isRegular else {
             return try FileDescriptor(opening: path.cString, O_WRONLY | O_NOCTTY).write(bytes)

@@ -34,11 +34,12 @@ extension LocationChoice {
     /// - Returns: The connection.
     /// - Throws: `agentUnavailable` with the reason if no agent can be used.
     func openAgent(_ need: String) throws(DefaultsError) -> AgentConnection {
-        if let agent = try open().agent { return agent }
+        let (directory, address) = try resolve()
         if Environment.current[BackendChoice.noAgentVariable] != nil {
             throw DefaultsError(.agentUnavailable, need, remedy: "Unset \(BackendChoice.noAgentVariable).")
         }
-        let (directory, address) = try resolve()
+        if let agent = try AgentConnection.open(address, for: directory) { return agent }
+        if !address.isExplicit { try directory.checkExistence() }
         throw AgentAbsence(of: directory, at: address).error(need, starting: agentCommand)
     }
 

@@ -4,6 +4,7 @@ import PropertyList
 
 /// The manifest of the domain that a command works on.
 struct DomainManifest {
+    let name: DomainName
     let entry: ManifestSet.Entry
 
     var manifest: Manifest { entry.manifest }
@@ -18,7 +19,7 @@ struct DomainManifest {
         guard let name else { return nil }
         let set = ManifestSet(in: ManifestDirectories(environment: .current), for: name, keepsTexts: keepsTexts)
         for problem in set.problems { Failure.report("\(problem)") }
-        return set.entry(for: name).map(DomainManifest.init)
+        return set.entry(for: name).map { DomainManifest(name: name, entry: $0) }
     }
 
     /// Returns the manifest of a domain with its texts, for a verb that needs one.
@@ -79,7 +80,9 @@ struct DomainManifest {
             case .string(let kind)? = violation.limit, let option = Self.typeOptions[kind]
         {
             let isNumber = kind == "integer" && Int64(value) != nil || kind == "real" && Double(value) != nil
-            if isNumber, manifest.key(named: violation.key)?.isSensitive == false {
+            // Another manifest may call the key sensitive.
+            var sensitive = SensitiveKeys()
+            if isNumber, !sensitive.contains(violation.key, of: name) {
                 return "\(violation.description.dropLast()), but is a string; use \(option) \(value)."
             }
             return "\(violation.description.dropLast()), and not a string: `defaults write` sets one with \(option)."

@@ -11,15 +11,16 @@ struct ImportedManifest {
 
     /// Adds the keys of another schema for the same domain; those that are already there stay.
     ///
-    /// - Returns: Whether no key has another description in the other schema.
-    @discardableResult
-    mutating func merge(_ other: Manifest) -> Bool {
+    /// - Returns: The keys that have another description in the other schema.
+    mutating func merge(_ other: Manifest) -> [String] {
         var root = ManifestKey(kind: .dictionary)
         root.subkeys = manifest.root.subkeys
-        let isFree = root.merge(other.root.subkeys)
-        manifest = Manifest(
-            domain: manifest.domain, texts: manifest.texts, isEnforced: manifest.isEnforced, keys: root.subkeys)
-        return isFree
+        let others = root.merge(other.root.subkeys)
+        if root.subkeys != manifest.root.subkeys {
+            manifest = Manifest(
+                domain: manifest.domain, texts: manifest.texts, isEnforced: manifest.isEnforced, keys: root.subkeys)
+        }
+        return others
     }
 }
 
@@ -59,9 +60,12 @@ extension ManifestKey {
 
     /// Adds keys, and to dictionaries that are already there, their entries.
     ///
-    /// - Returns: Whether no key is there with another description.
-    mutating func merge(_ keys: [ManifestKey]) -> Bool {
-        var isFree = true
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - prefix: The names of the dictionaries around them, each with a dot.
+    /// - Returns: The keys that are there with another description.
+    mutating func merge(_ keys: [ManifestKey], inside prefix: String = "") -> [String] {
+        var others: [String] = []
         for key in keys {
             guard let index = subkeys.firstIndex(where: { $0.name == key.name }) else {
                 subkeys.append(key)
@@ -71,12 +75,12 @@ extension ManifestKey {
             if one == other { continue }
             (one.subkeys, other.subkeys) = ([], [])
             if one == other, one.kind == .dictionary {
-                isFree = subkeys[index].merge(key.subkeys) && isFree
+                others += subkeys[index].merge(key.subkeys, inside: "\(prefix)\(key.name).")
             } else {
-                isFree = false
+                others.append("\(prefix)\(key.name)")
             }
         }
-        return isFree
+        return others
     }
 }
 
@@ -131,7 +135,10 @@ struct GSettingsSchemas {
             collect(schema, into: &keys, depth: 0)
             if keys.isEmpty { return nil }
             for override in overrides where override.schema == id {
-                guard let index = keys.firstIndex(where: { $0.name == override.key }) else { continue }
+                guard let index = keys.firstIndex(where: { $0.name == override.key }) else {
+                    notes.append("The schema has no key \"\(override.key)\", whose default a vendor has set.")
+                    continue
+                }
                 if let desktop = override.desktop {
                     notes.append(
                         "On \(desktop), the default of key \"\(override.key)\" is \(override.text), which a manifest "
@@ -278,7 +285,7 @@ struct GSettingsOverride: Hashable {
     static func read(_ text: String) throws(Failure) -> [GSettingsOverride] {
         var group: (schema: String, desktop: String?)?
         var overrides: [GSettingsOverride] = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = String(line).trimmed
             if line.isEmpty || line.hasPrefix("#") { continue }
             if line.hasPrefix("["), line.hasSuffix("]") {

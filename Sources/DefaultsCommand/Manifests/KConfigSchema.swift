@@ -45,9 +45,13 @@ struct KConfigSchema {
             return [key(name, element, parameter: nil)]
         }
         var values = parameter.first("values")?.all("value").map(\.trimmedText) ?? []
-        if values.isEmpty, let maximum = parameter["max"].flatMap({ Int($0) }) {
+        if values.isEmpty {
+            guard let maximum = parameter["max"].flatMap({ Int($0) }) else {
+                notes.append("Key \"\(name)\" has the parameter \(id) without values, so it is left out.")
+                return []
+            }
             guard maximum < Self.maximumParameter else {
-                notes.append("Key \"\(name)\" stands for \(maximum) keys, which are left out.")
+                notes.append("Key \"\(name)\" stands for \(UInt(maximum) + 1) keys, which are left out.")
                 return []
             }
             values = (0...max(0, maximum)).map(String.init)

@@ -22,9 +22,10 @@ struct ManifestVerb: ParsableCommand {
 
             `import` reads schemas of GSettings (.gschema.xml) and KConfig (.kcfg), and writes a manifest for each to \
             a directory, by default $XDG_DATA_HOME/defaultsd/manifests. Several schemas of one domain become one \
-            manifest, and keys that an existing manifest lacks are added to it. Defaults of vendors \
-            (.gschema.override) apply if they are beside the schemas, or named. What can't be expressed, and each \
-            file that can't be read, is named on standard error; the other files are imported.
+            manifest, and keys that an existing manifest lacks are added to it; those that it has stay as they are, \
+            unless --force replaces the file. Defaults of vendors (.gschema.override) apply if they are beside the \
+            schemas, or named. What can't be expressed, and each file that can't be read, is named on standard \
+            error; the other files are imported.
 
             `keys` prints source code with a typed key for each key of a manifest: its default, its documentation, an \
             enumeration for a list of values, and a check of ranges. In Swift, it uses DefaultsKit; the build plugin \
@@ -129,32 +130,57 @@ struct ManifestVerb: ParsableCommand {
             }
         }
         var status: ExitStatus?
+        var reported: Set<String> = []
         func attempt(_ body: () throws -> Void) throws {
             do { try body() } catch let failure as Failure {
-                Failure.report(failure.message)
+                // A file of vendors' defaults may be named, and also be beside a schema.
+                if reported.insert(failure.message).inserted { Failure.report(failure.message) }
                 status = status ?? failure.status
             }
         }
         let isOverride = { (file: FilePath) in file.description.hasSuffix(Self.overrideSuffix) }
         var overrides: [GSettingsOverride] = []
         for file in files.filter(isOverride) { try attempt { overrides += try Self.overrides(in: file) } }
+        // Those in the directories of schemas, by the directories.
+        var overridesBeside: [FilePath: [GSettingsOverride]] = [:]
         // Several schemas may describe parts of one file.
         var found: [(name: String, imported: ImportedManifest)] = []
+        var domains: Set<String> = []
         for file in files where !isOverride(file) {
             try attempt {
-                for imported in try Self.manifests(in: file, overrides) {
-                    let name = try Self.fileName(of: imported, from: file)
+                let root = try Self.document(file)
+                if root.name == "schemalist", !file.isStandard, overridesBeside[file.directory] == nil {
+                    var beside: [GSettingsOverride] = []
+                    try attempt {
+                        for path in try Self.overridePaths(beside: file) {
+                            try attempt { beside += try Self.overrides(in: path) }
+                        }
+                    }
+                    overridesBeside[file.directory] = beside
+                }
+                let beside: [GSettingsOverride] = file.isStandard ? [] : (overridesBeside[file.directory] ?? [])
+                let manifests = try Self.manifests(
+                    in: file, root, overrides: beside + overrides.filter { !beside.contains($0) })
+                let names = try manifests.map { try Self.fileName(of: $0, from: file) }
+                for (name, imported) in zip(names, manifests) {
+                    domains.insert(imported.domain)
                     if let index = found.firstIndex(where: { $0.name == name }) {
                         found[index].imported.notes += imported.notes
-                        if !found[index].imported.merge(imported.manifest) {
+                        let others = found[index].imported.merge(imported.manifest)
+                        if !others.isEmpty {
                             found[index].imported.notes.append(
-                                "\(InputFile.title(file)) describes keys again; their first descriptions are used.")
+                                "\(InputFile.title(file)) describes keys again; their first descriptions are used: "
+                                    + "\(others.joined(separator: ", ")).")
                         }
                     } else {
                         found.append((name, imported))
                     }
                 }
             }
+        }
+        let schemas = Set(overrides.map(\.schema))
+        for schema in schemas.sorted() where domains.isDisjoint(with: [schema, "\(schema).*"]) {
+            Failure.report("The schema \(schema) isn't imported, so the defaults of vendors for it aren't used.")
         }
         for (name, imported) in found {
             try attempt { try write(imported, to: FilePath("\(directory)/\(name)")) }
@@ -166,15 +192,25 @@ struct ManifestVerb: ParsableCommand {
     private func write(_ imported: ImportedManifest, to path: FilePath) throws {
         var imported = imported
         if !force, access(path.cString, F_OK) == 0 {
-            let known = (try? InputDocument(path)).flatMap { Manifest.read($0.value).manifest }
-            guard let known, Set(known.keys.map(\.name)) != Set(imported.manifest.keys.map(\.name)) else {
-                throw Failure("\(path) exists. Use --force to replace it.", .cantCreate)
+            let (known, problems) = Manifest.read(try InputDocument(path).value)
+            guard let known, problems.isEmpty else {
+                let problem = problems.first?.description ?? "It isn't a manifest."
+                throw Failure(
+                    "\(path): \(problem) Nothing was added to this file, since what can't be used would be lost. "
+                        + "Correct it, or use --force to replace it.", .dataError)
             }
             var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
-            guard both.merge(imported.manifest) else {
-                throw Failure(
-                    "\(path) exists, and describes some of the same keys otherwise. Use --force to replace it.",
-                    .cantCreate)
+            // What a file can't express must not look like another description.
+            let others = both.merge(Manifest.read(imported.manifest.propertyList).manifest ?? imported.manifest)
+            if !others.isEmpty {
+                both.notes.append(
+                    "\(path) describes keys otherwise, and keeps its descriptions: \(others.joined(separator: ", ")). "
+                        + "Use --force to replace it.")
+            }
+            if both.manifest == known {
+                Failure.report("\(path) has all these keys, so it wasn't changed.")
+                for note in both.notes { Failure.report("\(both.domain): \(note)") }
+                return
             }
             imported = both
         }
@@ -182,7 +218,7 @@ struct ManifestVerb: ParsableCommand {
         do throws(PropertyListError) { bytes = try imported.manifest.propertyList.write(as: .xml) } catch {
             throw Failure("\(path): \(error)", .dataError)
         }
-        try OutputFile.write(bytes, to: path)
+        try OutputFile.write(bytes, to: path, isForOthers: true)
         let count = imported.manifest.keys.reduce(0) { $0 + $1.count }
         try StandardOutput.write("\(path) (\(count.counting("key")))".printable + "\n")
         for note in imported.notes { Failure.report("\(imported.domain): \(note)") }
@@ -227,28 +263,33 @@ struct ManifestVerb: ParsableCommand {
         }
     }
 
-    /// Returns the overrides in the directory of a schema, which GSettings applies in the order of their files' names.
-    private static func overrides(beside file: FilePath) throws -> [GSettingsOverride] {
-        if file.isStandard { return [] }
-        let directory = file.directory
-        let names = (try? PreferencesDirectory(path: directory.description).names(in: "")) ?? []
-        return try names.filter { $0.hasSuffix(overrideSuffix) }.sorted().flatMap { name in
-            try overrides(in: FilePath("\(directory)/\(name)"))
+    /// Returns the files of overrides in the directory of a schema, in the order of their names, in which GSettings
+    /// applies them.
+    private static func overridePaths(beside file: FilePath) throws(Failure) -> [FilePath] {
+        let names: [String]
+        do throws(DefaultsError) {
+            names = try PreferencesDirectory(path: file.directory.description).names(in: "")
+        } catch {
+            throw Failure("\(error.description) The defaults of vendors in it aren't used.", ExitStatus(error))
+        }
+        return names.filter { $0.hasSuffix(overrideSuffix) }.sorted().map { name in
+            FilePath(bytes: file.prefix + Array(name.utf8))
         }
     }
 
-    private static func manifests(in file: FilePath, _ given: [GSettingsOverride]) throws -> [ImportedManifest] {
-        let root: SchemaElement
+    private static func document(_ file: FilePath) throws(Failure) -> SchemaElement {
         let bytes = try InputFile.read(file)
-        do throws(Failure) { root = try SchemaXML.read(bytes) } catch {
+        do throws(Failure) { return try SchemaXML.read(bytes) } catch {
             throw Failure("\(InputFile.title(file)): \(error.message)", error.status)
         }
+    }
+
+    private static func manifests(
+        in file: FilePath, _ root: SchemaElement, overrides: [GSettingsOverride]
+    ) throws(Failure) -> [ImportedManifest] {
         switch root.name {
         case "schemalist":
-            let beside = try overrides(beside: file)
-            var schemas = GSettingsSchemas(
-                root, besides: enumerations(beside: file),
-                overrides: beside + given.filter { !beside.contains($0) })
+            var schemas = GSettingsSchemas(root, besides: enumerations(beside: file), overrides: overrides)
             return schemas.manifests()
         case "kcfg":
             let name = Path.lastName(of: file.description)

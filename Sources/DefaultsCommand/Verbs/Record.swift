@@ -47,12 +47,16 @@ struct Record: ParsableCommand {
             SubscriptionFilter(
                 domains: try domains.map { try SubscriptionFilter.named($0, []).domains }.flatMap(\.self)))
         var profile = try all ? present(filter) : range.since == nil ? recorded(filter) : past(filter)
+        let isEmpty = profile.edits.isEmpty
         if withoutSecrets {
             var sensitive = SensitiveKeys()
             for (domain, edit) in profile.edits {
                 let others = edit.filter { !sensitive.contains($0.key, of: domain.name) }
                 profile.edits[domain] = others.isEmpty ? nil : others
             }
+        }
+        if profile.edits.isEmpty, !isEmpty {
+            throw Failure("All values are secret, and --without-secrets leaves them out.", .notFound)
         }
         if profile.edits.isEmpty { throw Failure(all ? "There are no values." : "Nothing has changed.", .notFound) }
         if commands { return try StandardOutput.write(try profile.commands()) }

@@ -9,7 +9,8 @@ import { saveProfile } from "./profiles.js";
 import { address, link, pattern, recentOf, recordItem, writer } from "./records.js";
 import { parse, run } from "./server.js";
 import {
-    absence, addressOf, domainAt, inEffect, isDraft, isEditable, isForced, label, place, replacement, sortedKeys, store,
+    absence, addressOf, consulted, domainAt, inEffect, isDraft, isEditable, isForced, label, place, replacement,
+    sortedKeys, store,
 } from "./store.js";
 import {
     areSame, command, editable, json, python, swift, text, typeNames, typeOf, unpacked, visible,
@@ -28,7 +29,8 @@ export function detail(side, go) {
     // Whether the selected domain and key were there when they were drawn, and the manifests by which that was done.
     let isDrawn = false;
     let hadValue = false;
-    let wasForced = false;
+    // The value that was shown as forced, with its place.
+    let drawnLock = null;
     let manifests;
     // The value that was shown as the one in effect.
     let drawnEffect;
@@ -190,7 +192,7 @@ export function detail(side, go) {
             h("code", shown(domain.name, key, lock.value)), "."));
         else parts.push(h("div.effect"));
         drawnEffect = undefined;
-        wasForced = lock !== null;
+        drawnLock = lock;
         hadValue = value !== undefined;
         if (!hadValue) parts.push(h("p", "This key has no value here."));
         if (isEditable(domain) && !lock) {
@@ -221,12 +223,12 @@ export function detail(side, go) {
     // Says which value is in effect instead of this domain's, and why.
     function drawEffect(domain, key) {
         const other = replacement(domain, key);
-        if (other === drawnEffect || other && drawnEffect && areSame(other.value, drawnEffect.value)) return;
+        if (isSameEffect(other, drawnEffect)) return;
         drawnEffect = other;
         const place = side.querySelector(".effect");
         if (place) redraw(place, ...(other ? [h("p.note", "Another value is in effect: ",
             h("code", shown(domain.name, key, other.value)), `, ${other.reason}. `,
-            link({ ...addressOf(domain), host: store.info.host }, key, "Show it"))] : []));
+            link(addressOf(other.place), key, "Show it"))] : []));
     }
 
     // Returns what the manifest says about a key.
@@ -403,17 +405,25 @@ export function detail(side, go) {
             }
             if (current.key !== null) {
                 const value = domain.values.get(current.key);
-                if (wasForced !== isForced(domain, current.key) && !edited?.isDirty) return draw();
+                const lock = isForced(domain, current.key) ? replacement(domain, current.key) : null;
+                if (!isSameEffect(lock, drawnLock) && !edited?.isDirty) return draw();
                 drawEffect(domain, current.key);
-                if ((value !== undefined) !== hadValue && isEditable(domain) && !isForced(domain, current.key)
-                    && !edited?.isDirty) return draw();
+                if ((value !== undefined) !== hadValue && isEditable(domain) && !lock && !edited?.isDirty) {
+                    return draw();
+                }
                 edited?.update(value);
             }
-            if (!update.isReset && !update.domains.has(current.id)) return;
+            if (!update.isReset && !consulted(domain).some((id) => update.domains.has(id))) return;
             // What changes all the time is looked up once a second.
             refreshing ??= setTimeout(refresh, 1000);
         },
     };
+}
+
+// Returns whether two values in effect, either of which may be missing, are the same, of the same place.
+function isSameEffect(a, b) {
+    if (!a || !b) return !a && !b;
+    return a.reason === b.reason && a.place.name === b.place.name && areSame(a.value, b.value);
 }
 
 // Returns a number that is held as JSON.

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { isSecret, shown } from "./manifests.js";
-import { areSame, editable, hex, packed, text, typeOf, unpacked } from "./values.js";
+import { areSame, editable, hex, packed, Shown, text, typeOf, unpacked, visible } from "./values.js";
 
 // The number of characters of a value that are shown, and of those before the first difference.
 const limit = 120;
@@ -10,7 +10,7 @@ const before = 24;
 // The number of differences that are shown at first.
 const first = 8;
 
-// Returns the parts that differ: the way to each, which consists of keys and indexes, and its old and new value, of
+// Returns the parts that differ: the path to each, which consists of keys and indexes, and its old and new value, of
 // which one is undefined if the part was added or removed.
 //
 // If lists have other lengths, what is the same at their begin and at their end is left out. With `isWhole`, such lists
@@ -36,8 +36,10 @@ function inLists(old, now, isWhole, path) {
     }
     const found = [];
     for (let index = start; index < Math.max(old.length, now.length) - end; index += 1) {
-        found.push(...differences(index < old.length - end ? old[index] : undefined,
-            index < now.length - end ? now[index] : undefined, isWhole, [...path, index]));
+        const parts = differences(index < old.length - end ? old[index] : undefined,
+            index < now.length - end ? now[index] : undefined, isWhole, [...path, index]);
+        // There may be more than a call can have arguments.
+        for (const part of parts) found.push(part);
     }
     return found;
 }
@@ -64,10 +66,24 @@ function changed(value, [step, ...rest], part) {
 // Returns two values as lines of text, which begin shortly before the first difference, if they are long.
 export function excerpts(old, now) {
     const type = old === undefined || now === undefined || typeOf(old) !== typeOf(now) ? null : typeOf(old);
-    if (type === "data") return cut(hex(old), hex(now), (part) => part)
-        .map((part, index) => `<${part}> ${text([old, now][index]).replace(/^<.*> /, "")}`);
+    if (type === "data") return dataExcerpts(old, now);
     if (type === "string") return cut(old, now, JSON.stringify);
     return [text(old, limit), text(now, limit)];
+}
+
+// Returns excerpts of data. Only what is shown is decoded: four characters are three bytes, or six digits.
+function dataExcerpts(old, now) {
+    const [before64, after64] = [old.$data, now.$data];
+    const length = limit / 6 * 4;
+    let same = 0;
+    while (same < before64.length && before64[same] === after64[same]) same += 1;
+    const isShort = before64.length <= length && after64.length <= length;
+    const start = isShort ? 0 : Math.max(0, Math.floor(same / 4) - before / 6) * 4;
+    return [old, now].map((value) => {
+        const part = hex({ $data: value.$data.slice(start, start + length) });
+        const end = value.$data.length > start + length ? "…" : "";
+        return `<${start > 0 ? "…" : ""}${part}${end}> ${text(value).replace(/^<.*> /, "")}`;
+    });
 }
 
 // Cuts what is shown out of two texts, and writes it with a function.
@@ -89,14 +105,18 @@ export function shortened({ key, ...values }) {
     const all = differences(values.old, values.new);
     const parts = all.slice(0, first).map(({ path, old, new: now }) => {
         const [before, after] = excerpts(old, now);
-        return { path, old: { $shown: before }, new: { $shown: after } };
+        return { path, old: new Shown(before), new: new Shown(after) };
     });
-    const beginnings = Object.entries(values).map(([name, value]) => [name, { $shown: text(value, limit) }]);
+    const beginnings = Object.entries(values).map(([name, value]) => [name, new Shown(text(value, limit))]);
     return { key, ...Object.fromEntries(beginnings), parts, count: all.length };
 }
 
-// Returns a path as text, such as `window.0.title`.
-export function pathText(path) { return path.join("."); }
+// Returns a path as text, such as `window.1.title`: elements are numbered from 1, as in the outline, and keys that could
+// be misread are in quotation marks.
+export function pathText(path) {
+    return path.map((step) => typeof step === "number" ? `${step + 1}`
+        : /^\d*$|[.\s"]/.test(step) ? `"${step && visible(step)}"` : visible(step)).join(".");
+}
 
 // Returns an old and a new value with an arrow: what differs, and the whole on request. `name` tells what is open.
 export function change(domain, key, { old, new: now, parts, count }, name = "") {
@@ -117,10 +137,10 @@ export function change(domain, key, { old, new: now, parts, count }, name = "") 
 }
 
 // Returns both values in full, which are made when they are opened.
-function whole(old, now, name) {
+export function whole(old, now, name, [first, second] = ["Before", "After"]) {
     const show = () => {
         if (place.children.length > 1) return;
-        place.append(...[["Before", old], ["After", now]].filter(([, value]) => value !== undefined)
+        place.append(...[[first, old], [second, now]].filter(([, value]) => value !== undefined)
             .flatMap(([title, value]) => [h("p.note", title), h("pre", beginning(editable(value)))]));
     };
     const place = h("details.whole", { ontoggle: show, "data-name": name }, h("summary", "In full"));

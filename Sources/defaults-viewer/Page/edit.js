@@ -1,7 +1,7 @@
 // The editor of a value, for each type.
 
-import { beginning, differences, excerpts, merged, pathText } from "./difference.js";
-import { announce, button, form, h, input, notify, table } from "./dom.js";
+import { beginning, differences, excerpts, merged, pathText, whole as inFull } from "./difference.js";
+import { announce, button, form, h, input, notify, redraw, table } from "./dom.js";
 import { described, isSecret, shown as secretly } from "./manifests.js";
 import { revision } from "./model.js";
 import { outline, withLineEnds } from "./outline.js";
@@ -9,7 +9,7 @@ import { save as saveFile } from "./profiles.js";
 import { ask, parse } from "./server.js";
 import { receive, store } from "./store.js";
 import {
-    areSame, bytes, converted, editable, packed, read, text, typeNames, typeOf, unpacked, visible,
+    areSame, converted, editable, packed, read, text, typeNames, typeOf, unpacked, visible,
 } from "./values.js";
 
 // The length of a text above which typing in a field would be slow.
@@ -29,12 +29,25 @@ export async function send(domain, { set = {}, remove = [], expected = {}, absen
     } catch (error) {
         if (error.code !== "changed") throw error;
         // In JSON, a real of 32 bits looks like one of 64, which is another value. If everything looks as it was shown,
-        // nobody has changed it.
+        // no program has changed it.
+        const others = Object.fromEntries(Object.entries(expected).filter(([, value]) => !hasReal(value)));
+        if (Object.keys(others).length === Object.keys(expected).length) throw error;
         const [now] = await valuesNow(domain, [...Object.keys(expected), ...absent]);
         const isSame = Object.keys(expected).every((key) => areSame(now.get(key), expected[key]));
         if (!isSame || absent.some((key) => now.has(key))) throw error;
-        return ask(request);
+        return ask({ ...request, expected: packed(others), absent });
     }
+}
+
+// Returns whether a value is or contains a real.
+function hasReal(value) {
+    const type = typeOf(value);
+    return type === "real" || /array|dictionary/.test(type) && Object.values(value).some(hasReal);
+}
+
+// Returns whether JSON contains null, which isn't a value.
+function hasNull(value) {
+    return value === null || typeof value === "object" && Object.values(value).some(hasNull);
 }
 
 // Returns the current values of keys, and the number of the last change.
@@ -81,6 +94,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         h("p.buttons", saveButton, isNew ? null : revert));
     whole.addEventListener("input", () => {
         isDirty = true;
+        asked?.limit();
         state();
     });
     let field;
@@ -136,20 +150,28 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     // Returns whether a text can be shown as an outline.
     function hasOutline(typed, isHidden) {
         if (isJSON || isHidden || !/array|dictionary/.test(type.value)) return false;
-        try { return typeOf(parse(typed, true)) === type.value; } catch { return false; }
+        try {
+            const value = parse(typed, true);
+            return !hasNull(value) && typeOf(value) === type.value;
+        } catch { return false; }
     }
 
     // Changes between JSON and the outline, with what was typed.
-    function changeForm() {
+    async function changeForm() {
         const typed = textOf();
+        const former = field;
         try {
-            field.check?.();
-            if (isJSON && typeOf(parse(typed, true)) !== type.value) throw new Error();
+            await field.check?.();
+            if (isJSON) await read(typed, type.value);
         } catch (error) {
-            return complain(isJSON ? "Correct the JSON first; *Save* says where it is wrong." : error.message);
+            return complain(error.message);
         }
+        // What was typed meanwhile isn't checked.
+        if (field !== former || textOf() !== typed) return;
+        // A text that can't be an outline stays as it is.
+        const begun = field.place ? editable(parse(typed, true)) : typed;
         isJSON = !isJSON;
-        draw(isJSON ? editable(parse(typed, true)) : typed);
+        draw(begun);
         field.focus();
     }
 
@@ -165,14 +187,20 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             const [file] = chosen.files;
             if (!file) return;
             const octets = await file.arrayBuffer();
-            now = isData ? Array.from(new Uint8Array(octets), (one) => one.toString(16).padStart(2, "0")).join("")
-                : new TextDecoder().decode(octets);
+            try {
+                now = isData ? Array.from(new Uint8Array(octets), (one) => one.toString(16).padStart(2, "0")).join("")
+                    : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
+            } catch {
+                chosen.value = "";
+                return complain("This file isn't text in UTF-8.");
+            }
             start.textContent = beginning(now.slice(0, 2000));
             note.textContent = size();
             whole.dispatchEvent(new Event("input"));
         } });
         const download = () => saveFile(`${name()}.${isData ? "bin" : "txt"}`,
-            isData ? bytes({ $data: shown.$data }) : now, isData ? undefined : "text/plain");
+            isData ? Uint8Array.from({ length: now.length / 2 }, (_, index) =>
+                parseInt(now.slice(2 * index, 2 * index + 2), 16)) : now, isData ? undefined : "text/plain");
         const place = h("div.large", attributes, note, start, h("p.buttons", button("Save as a file", download),
             h("label", "Replace by a file ", chosen)));
         place.read = () => now;
@@ -267,7 +295,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         try {
             // Only an existing key may be without a name.
             if (key === "" && isNew) throw new Error("Type a key.");
-            field.check?.();
+            await field.check?.();
             if (field.selectedOptions?.[0]?.disabled) throw new Error("Choose a value.");
             saving.wanted = await read(typed, type.value);
         } catch (error) {
@@ -338,21 +366,30 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             saving = { wanted: value };
             save(key, text, condition);
         };
+        const condition = () => asked.theirs === undefined ? { absent: [key] } : { expected: { [key]: asked.theirs } };
         const both = button("Both", () => {
             const value = merged(base, asked.theirs, wanted);
+            shown = asked.theirs;
             isDirty = true;
-            draw(editable(value));
-            set(value, textOf(), { expected: { [key]: asked.theirs } });
+            type.value = typeOf(value);
+            original = { type: type.value, typed: editable(value) };
+            draw(original.typed);
+            set(value, textOf(), condition());
         }, { title: "Your changes, and those of the other program, which are about other parts." });
-        asked = { show(now) {
-            asked.theirs = now;
-            both.hidden = merged(base, now, wanted) === undefined;
-            const begin = isNew ? `${visible(key)} exists already` : "Another program has changed this key";
-            there.replaceChildren(h("p", begin, ...compared(key, now, wanted)));
-        } };
+        asked = {
+            show(now) {
+                asked.theirs = now;
+                asked.canMerge = merged(base, now, wanted) !== undefined;
+                asked.limit();
+                const begin = isNew ? `${visible(key)} exists already` : "Another program has changed this key";
+                redraw(there, h("p", begin, ...compared(key, now, wanted)));
+            },
+            // *Both* would discard what was typed since.
+            limit() { both.hidden = !asked.canMerge || textOf() !== typed; },
+        };
         asked.show(theirs);
         conflict.replaceChildren(there, h("p.buttons", button("Keep theirs", keep),
-            button("Set mine", () => set(wanted, typed, {})), both));
+            button("Set mine", () => set(wanted, typed, condition())), both));
         conflict.hidden = false;
     }
 
@@ -365,11 +402,14 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
                 [pathText(part.path), ...excerpts(part.old, part.new).map((text) => h("code", text))]);
             const left = all.length - rows.length;
             return [". Its value differs from yours:", table(["Part", "Theirs", "Yours"], rows),
-                left > 0 ? `and ${left.toLocaleString()} more differences.` : ""];
+                left > 0 ? `and ${left.toLocaleString()} more differences.` : "",
+                inFull(theirs, mine, "conflict", ["Theirs", "Yours"])];
         }
         const [other, own] = isHidden || !all.length ? [theirs, mine].map((one) => secretly(domain.name, key, one))
             : excerpts(theirs, mine);
-        return [": its value is ", h("code", other), " now. Yours is ", h("code", own), "."];
+        const isCut = !isHidden && [other, own].some((text) => text.includes("…"));
+        return [": its value is ", h("code", other), " now. Yours is ", h("code", own), ".",
+            isCut ? inFull(theirs, mine, "conflict", ["Theirs", "Yours"]) : null];
     }
 
     function decided() {
@@ -395,8 +435,10 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     }
 
     function meanwhile(now) {
-        const [part] = isSecret(domain.name, name()) ? [] : differences(shown, now);
-        return part?.path.length ? `Meanwhile, ${pathText(part.path)} was set to ${text(part.new, 60)}.`
+        const [part, ...more] = isSecret(domain.name, name()) ? [] : differences(shown, now);
+        const others = more.length ? `, and ${more.length.toLocaleString()} more` : "";
+        const change = part?.new === undefined ? "removed" : `set to ${text(part.new, 60)}`;
+        return part?.path.length ? `Meanwhile, ${pathText(part.path)} was ${change}${others}.`
             : `Meanwhile, the value was set to ${secretly(domain.name, name(), now, 60)}.`;
     }
 

@@ -1,7 +1,9 @@
 // The outline of a dictionary or a list, in which its elements are edited in place.
 
 import { button, h, input } from "./dom.js";
-import { converted, editable, json, packed, scalar, text, typeNames, typeOf, unpacked, visible } from "./values.js";
+import {
+    converted, editable, json, packed, read, scalar, text, typeNames, typeOf, unpacked, visible,
+} from "./values.js";
 
 const types = Object.keys(typeNames).slice(0, -1);
 // The number of rows that are drawn at first, and by each request for more.
@@ -13,7 +15,7 @@ const isList = ({ type }) => type === "array";
 const isContainer = ({ type }) => type === "array" || type === "dictionary";
 
 // Creates an element of the outline from a value. Its `value` is what it had at first, until it is edited as text:
-// a text can't say everything about some values.
+// text can't represent some values exactly.
 function element(value, name) {
     const type = typeOf(value);
     const parts = type === "array" ? value.map((part) => element(part))
@@ -22,7 +24,7 @@ function element(value, name) {
     return parts ? { name, type, parts } : { name, type, value, typed: editable(value) };
 }
 
-// Calls a function with all lists and dictionaries in one, and the way to each.
+// Calls a function with all lists and dictionaries in one, and the path to each.
 function visit(parent, act, path = []) {
     parent.parts.forEach((one, index) => {
         if (!isContainer(one)) return;
@@ -33,22 +35,27 @@ function visit(parent, act, path = []) {
 }
 
 // Returns the value of an element, in which what can't be a value is the text that was typed; calls a function with the
-// element and the reason for each.
+// element, the reason, and the column for each.
 function valueOf(one, complain = () => {}) {
     if (isList(one)) return one.parts.map((part) => valueOf(part, complain));
     if (isContainer(one)) {
         const names = new Set();
         for (const part of one.parts) {
-            if (names.has(part.name)) complain(part, `The key “${visible(part.name)}” is there twice.`);
+            if (names.has(part.name)) complain(part, `The key “${visible(part.name)}” is there twice.`, 0);
             names.add(part.name);
         }
         return packed(Object.fromEntries(one.parts.map((part) => [part.name, valueOf(part, complain)])));
     }
     if (one.value !== undefined) return one.value;
     try { return scalar(one.typed, one.type); } catch (error) {
-        complain(one, error.message);
+        complain(one, error.message, 2);
         return one.typed;
     }
+}
+
+// Returns the elements in one that were typed as dates.
+function datesIn(one) {
+    return isContainer(one) ? one.parts.flatMap(datesIn) : one.type === "date" && one.value === undefined ? [one] : [];
 }
 
 // Returns what was typed in a field for a text that had other line ends, which a field can't hold.
@@ -69,7 +76,7 @@ export function outline(value, attributes, former) {
     let shown = rowLimit;
     let current = start;
     let column = startColumn;
-    // Earlier and later states, and the element whose text is being edited.
+    // Earlier and later states, and the field in which is being typed.
     let past = [];
     let future = [];
     let typing = null;
@@ -81,10 +88,18 @@ export function outline(value, attributes, former) {
     const field = h("div.outline", attributes, grid, h("p.buttons.quiet",
         button("Add", () => add(root)), undoButton, redoButton));
     field.read = () => json(valueOf(root));
-    field.check = () => valueOf(root, (one, message) => {
-        show(one);
-        throw new Error(one.name === undefined ? message : `${visible(one.name)}: ${message}`);
-    });
+    field.check = async () => {
+        const fail = (one, message, column) => {
+            show(one, column);
+            throw new Error(one.name === undefined ? message : `${visible(one.name)}: ${message}`);
+        };
+        valueOf(root, fail);
+        for (const one of datesIn(root)) {
+            const error = await read(one.typed, "date").then(() => null, (error) => error);
+            if (error?.isLost) throw error;
+            if (error) fail(one, error.message, 2);
+        }
+    };
     field.focus = () => focusRow(current, column);
     field.place = () => {
         const open = new Set();
@@ -95,9 +110,9 @@ export function outline(value, attributes, former) {
     // MARK: Edits
 
     // Remembers the state before an edit; typing in one field is one edit.
-    function remember(one = null) {
-        if (one && typing === one) return;
-        typing = one;
+    function remember(field = null) {
+        if (field && typing === field) return;
+        typing = field;
         past.push(structuredClone(root));
         if (past.length > undoLimit) past.shift();
         future = [];
@@ -169,8 +184,8 @@ export function outline(value, attributes, former) {
         focusRow(current);
     }
 
-    function type(one, typed) {
-        remember(one);
+    function type(one, typed, field = null) {
+        remember(field);
         Object.assign(one, { typed, value: undefined });
         edited(true);
     }
@@ -207,7 +222,7 @@ export function outline(value, attributes, former) {
         const isOpen = isContainer(one) ? one.isOpen === true : null;
         const name = isList(parent) ? h("span.index", `${row.index + 1}`)
             : input({ value: one.name, class: "name", "aria-label": `Key ${label}`, oninput: (event) => {
-                remember(one);
+                remember(event.target);
                 one.name = event.target.value;
                 edited(true);
             } });
@@ -253,14 +268,14 @@ export function outline(value, attributes, former) {
         if (one.type !== "string") {
             return input({ ...attributes, value: one.typed, oninput: (event) => {
                 event.target.removeAttribute("aria-invalid");
-                type(one, event.target.value);
+                type(one, event.target.value, event.target);
             } });
         }
         const former = one.typed;
         return h("textarea", { rows: Math.min(6, former.split("\n").length), spellcheck: "false", ...attributes,
             value: former, oninput: (event) => {
                 event.target.rows = Math.min(6, event.target.value.split("\n").length);
-                type(one, withLineEnds(former, event.target.value));
+                type(one, withLineEnds(former, event.target.value), event.target);
             } });
     }
 
@@ -303,8 +318,8 @@ export function outline(value, attributes, former) {
         return found;
     }
 
-    // Opens what an element is in, and focuses its name, or its value if it is wrong or has no name.
-    function show(one) {
+    // Opens what an element is in, and focuses its control in a column: its name if it is new, or else its value.
+    function show(one, column = one.name !== undefined && one.typed === "" ? 0 : 2) {
         const open = (parent) => parent.parts.some((part) => {
             const isFound = part === one || part.parts !== undefined && open(part);
             if (isFound && parent !== root) parent.isOpen = true;
@@ -312,9 +327,10 @@ export function outline(value, attributes, former) {
         });
         open(root);
         draw();
-        const isNamed = one.name !== undefined && one.typed === "";
-        const found = focusRow(rows.findIndex((row) => row.one === one), isNamed ? 0 : 2);
-        if (isNamed && found?.select) found.select();
+        focusRow(rows.findIndex((row) => row.one === one), column);
+        const name = column === 0 ? body.children[current]?.querySelector(".name") : null;
+        name?.focus();
+        name?.select();
     }
 
     function onKey(event) {

@@ -73,7 +73,8 @@ async function post(path, body, limit = null) {
         throw lost(over);
     }
     skew = Date.now() - Number(response.headers.get("Viewer-Time"));
-    // The viewer waits for the agent a little less long than this page waits for the viewer.
+    // The viewer waits for the agent a little less long than this page waits for the viewer. If the bridge has ended,
+    // the status is 502.
     if (response.status === 504) throw lost(text.trim(), { silent: "agent" });
     if (!response.ok) throw new Error(text.trim());
     return text;
@@ -111,10 +112,12 @@ function afterString(text, start) {
     return text.length;
 }
 
-// Asks the agent; throws an Error with a `code` if it refuses. Edits have no deadline: a stopped agent may still make
-// them.
+// The times for the viewer to answer, in milliseconds. Edits have none: a stopped agent may still make them.
+const limits = { status: 5000, read: 95_000 };
+
+// Asks the agent; throws an Error with a `code` if it refuses.
 export async function ask(request) {
-    return checked(parse(await post("ask", JSON.stringify(request), request.type === "edit" ? null : 5000)));
+    return checked(parse(await post("ask", JSON.stringify(request), limits[request.type] ?? null)));
 }
 
 function checked(answer) {

@@ -172,19 +172,28 @@ export function searched(domain, key) {
 // Forgets what a search looks in, since titles have become known.
 export function forgetTexts() { for (const domain of store.domains.values()) domain.texts = undefined; }
 
-// Returns the value that programs see instead of that of a domain's key, and the reason; undefined if it is the
-// domain's own.
-export function replacement(domain, key) {
-    if (domain.user) return undefined;
-    const valueIn = (place) => store.domains.get(identity(place))?.values.get(key);
-    for (const name of [domain.name, "NSGlobalDomain"]) {
-        const value = valueIn({ domain: name, user: "managed" });
-        if (value !== undefined) return { value, reason: "forced" };
-    }
-    if (domain.host || !store.info.host) return undefined;
-    const value = valueIn({ domain: domain.name, host: store.info.host });
-    return value === undefined ? undefined : { value, reason: "for this host" };
+// Returns the places whose values programs see instead of a domain's, the winner first, with the reasons.
+function placesAbove(domain) {
+    if (domain.user) return [];
+    const all = [domain.name, "NSGlobalDomain"].map((name) => ({ place: { name, user: "managed" }, reason: "forced" }));
+    const { host } = store.info;
+    return domain.host || !host ? all : [...all, { place: { name: domain.name, host }, reason: "for this host" }];
 }
+
+const identityOf = (place) => identity(addressOf(place));
+
+// Returns the value that programs see instead of that of a domain's key, the reason, and its place; undefined if it is
+// the domain's own.
+export function replacement(domain, key) {
+    for (const { place, reason } of placesAbove(domain)) {
+        const value = store.domains.get(identityOf(place))?.values.get(key);
+        if (value !== undefined) return { value, reason, place };
+    }
+    return undefined;
+}
+
+// Returns the identities of the domains on which the values in effect depend.
+export function consulted(domain) { return [domain.id, ...placesAbove(domain).map(({ place }) => identityOf(place))]; }
 
 // Returns the value of a domain's key that is in effect.
 export function inEffect(domain, key) { return (replacement(domain, key) ?? { value: domain.values.get(key) }).value; }

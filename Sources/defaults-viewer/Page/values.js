@@ -7,6 +7,11 @@ import { readJSON } from "./server.js";
 
 const marks = ["$data", "$date", "$real", "$integer", "$uid"];
 
+// The text that is left of a value that was too large to be remembered. A preference may be any object, but not this.
+export class Shown {
+    constructor(text) { this.text = text; }
+}
+
 // Returns the mark of a value that is an object with one key; null for all others.
 function mark(value) {
     if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
@@ -60,7 +65,7 @@ function beginning(value, limit) {
 // Returns a value as a line of text for people.
 export function text(value, limit = 200) {
     if (value === undefined) return "(none)";
-    if (value?.$shown !== undefined) return value.$shown;
+    if (value instanceof Shown) return value.text;
     const name = mark(value);
     if (name === "$data") {
         const start = hex({ $data: value.$data.slice(0, 32) });

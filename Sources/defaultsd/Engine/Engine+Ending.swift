@@ -19,8 +19,8 @@ extension Engine {
                 if store.journal?.problem != nil {
                     "and the change log can't be written, so they are lost if their programs have ended"
                 } else if store.hasEditsNotLogged(of: domain) {
-                    "those with keys in HistoryExcludes, or that a manifest calls sensitive, are in no log and lost if "
-                        + "their programs have ended; the change log keeps the others for the next agent"
+                    "edits of keys that HistoryExcludes names or a manifest calls sensitive are in no log, and are "
+                        + "lost if their programs have ended; the change log keeps the others for the next agent"
                 } else {
                     "the change log keeps them for the next agent"
                 }

@@ -110,7 +110,7 @@ struct DoctorTests {
     func otherHome() throws {
         try AgentProcess.withPlace { place in
             let homes = ["a", "b"].map { "\(place.root)/\($0)" }
-            for home in homes { try RawFile.makeDirectory("\(home)/.config") }
+            for directory in homes + homes.map({ "\($0)/.config" }) { try RawFile.makeDirectory(directory) }
             func environment(_ home: String) -> [String: String] {
                 DoctorReport.environment(
                     place,

@@ -74,6 +74,10 @@ struct ManifestVerbTests {
             files: ["p/a.b.plist": "{ Password = geheim; Size = <*I9>; }"],
             commands: [["record", "--all", "--without-secrets", "--commands", "a.b"]],
             output: "defaults write a.b Size -int 9\n"),
+        CommandCase(
+            files: ["p/a.b.plist": "{ Password = geheim; }"],
+            commands: [["record", "--all", "--without-secrets", "a.b"]], status: 1,
+            errors: "defaults: All values are secret, and --without-secrets leaves them out.\n"),
         // The whole domain is replaced.
         write("{ Size = 1; }", fails: noString("1")),
         // Only what an edit changes is checked.
@@ -259,7 +263,8 @@ struct ManifestVerbTests {
         try AgentProcess.withPlace { place in
             for (name, text) in files { try RawFile.write(text, to: "\(place.root)/\(name)") }
             func defaults(_ arguments: [String]) throws -> Programs.Outcome {
-                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+                let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+                return try Programs.run(Programs.defaults, arguments, environment: environment)
             }
             let imported = try defaults(["manifest", "import"] + files.keys.sorted().map { "\(place.root)/\($0)" })
             let check = try defaults(["manifest", "check", "\(place.manifests)/\(name).plist"])
@@ -283,6 +288,7 @@ struct ManifestVerbTests {
                   <entry name="S" type="Size"><default>QSize(8,6)</default></entry>
                   <entry name="N"><default></default></entry>
                   <entry name="T" type="Int"/>
+                  <entry name="P$(p)" type="Int"><parameter name="p" type="Int"/></entry>
                 </group><group name="H" parentGroupName="G"><entry name="K" type="Bool"><default>true</default></entry>
                 </group><group name="$(v)"><entry name="V"/></group></kcfg>
                 """,
@@ -305,7 +311,10 @@ struct ManifestVerbTests {
                 J.K    real                 
 
                 """)
-        for part in ["\"S\" isn't one that it allows: QSize(8,6)", "\"T\" occurs more than once", "group \"$(v)\" is"] {
+        for part in [
+            "\"S\" isn't one that it allows: QSize(8,6)", "\"T\" occurs more than once", "group \"$(v)\" is",
+            "\"P$(p)\" has the parameter p without values",
+        ] {
             #expect(notes.contains(part), "\(notes)")
         }
     }
@@ -326,7 +335,8 @@ struct ManifestVerbTests {
                   <key name="vendor" type="s"><default>'a'</default></key>
                 </schema></schemalist>
                 """,
-                "10.gschema.override": "# Of the vendor\n[org.example.a]\nvendor='b'\n[org.example.a:KDE]\noctal=7\n",
+                "10.gschema.override":
+                    "# Of the vendor\r\n[org.example.a]\r\nvendor='b'\nno=1\n[org.example.a:KDE]\noctal=7\n",
             ], as: "org.example.a")
         #expect(
             description == """
@@ -338,7 +348,9 @@ struct ManifestVerbTests {
                 vendor    string      ("b")
 
                 """)
-        for part in ["\"twice\" occurs more than once", "On KDE, the default of key \"octal\" is 7"] {
+        for part in [
+            "\"twice\" occurs more than once", "On KDE, the default of key \"octal\" is 7", "has no key \"no\"",
+        ] {
             #expect(notes.contains(part), "\(notes)")
         }
     }
@@ -354,15 +366,21 @@ struct ManifestVerbTests {
                 return path
             }
             func defaults(_ arguments: String...) throws -> Programs.Outcome {
-                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+                let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+                return try Programs.run(Programs.defaults, arguments, environment: environment)
             }
             #expect(try defaults("manifest", "import", schema("A", "Int")).status == 0)
             #expect(try defaults("manifest", "import", schema("B", "Int")).status == 0)
             #expect(try defaults("describe", "brc").output == "A.K  integer  \nB.K  integer  \n")
             let other = try defaults("manifest", "import", schema("A", "Bool"))
-            #expect(other.status == 73 && other.errors.contains("Use --force to replace it."), "\(other)")
+            #expect(other.status == 0 && other.errors.contains("keeps its descriptions: A.K. Use --force"), "\(other)")
+            #expect(try defaults("describe", "brc").output == "A.K  integer  \nB.K  integer  \n")
             #expect(try defaults("manifest", "import", "--force", schema("A", "Bool")).status == 0)
             #expect(try defaults("describe", "brc").output == "A.K  boolean  \n")
+            // What can't be used would be lost.
+            try RawFile.write("{ pfm_subkeys = (x); }", to: "\(place.manifests)/brc.plist")
+            let refused = try defaults("manifest", "import", schema("B", "Int"))
+            #expect(refused.status == 65 && refused.errors.contains("Nothing was added to this file"), "\(refused)")
         }
     }
 

@@ -66,16 +66,37 @@ struct MigratingTests {
             let (taken, moved) = (ForkSafeMutex(0), ForkSafeMutex(0))
             DispatchQueue.concurrentPerform(iterations: 16) { number in
                 let defaults = processes[number % 4]
-                let hasTaken = try? defaults.migrate(once: "a") { values in values[count] += 1 }
-                let hasMoved = try? defaults.migrate("size", to: fontSize)
-                if hasTaken != false { taken.withLock { $0 += 1 } }
-                if hasMoved != false { moved.withLock { $0 += 1 } }
+                do {
+                    if try defaults.migrate(once: "a", { values in values[count] += 1 }) { taken.withLock { $0 += 1 } }
+                    if try defaults.migrate("size", to: fontSize) { moved.withLock { $0 += 1 } }
+                } catch { Issue.record(error) }
             }
             #expect(taken.withLock { $0 } == 1 && moved.withLock { $0 } == 1)
             let values = try place.read(place.preferences + "/app.plist")
             #expect(values["count"] == 1 && values["fontSize"] == 14 && values["size"] == 14)
             guard case .array(let steps)? = values["DefaultsMigrations"] else { throw Stop() }
             #expect(steps.count == 2)
+        }
+    }
+
+    @Test("A damaged file is left for repair, whether it has the key or the former name")
+    func damagedFile() throws {
+        try ScratchPlace.with { place in
+            let path = place.preferences + "/app.plist"
+            try RawFile.write("{ size = 14; ", to: path)
+            let client = try place.client()
+            defer { client.close() }
+            let app = try #require(Defaults(suiteName: "app", in: client))
+            for migrate in [
+                { try app.migrate(once: "a") { values in values[count] += 1 } },
+                { try app.migrate("size", to: fontSize) },
+                { try app.migrate("size", of: "app", to: DefaultsKey("size", default: 0, domain: "other")) },
+            ] {
+                let problem = #expect(throws: DefaultsProblem.self) { _ = try migrate() }
+                #expect(problem?.code == .file)
+            }
+            client.close()
+            #expect(try RawFile.read(path) == Array("{ size = 14; ".utf8))
         }
     }
 

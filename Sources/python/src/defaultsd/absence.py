@@ -36,6 +36,8 @@ def _examine(location: Location) -> Steps[tuple[str, str]]:
     if (user := location.other_user()) is not None:
         what = f"The agent of {directory} belongs to user ID {user}, and serves only that user."
         return what, "Run the program as that user."
+    if (obstacle := location.obstacle()) is not None:
+        return obstacle.what, obstacle.remedy or "Choose another socket with DEFAULTSD_SOCKET."
     welcome = yield from _welcome(location)
     if welcome is not None:
         other = welcome["directory"]
@@ -43,8 +45,18 @@ def _examine(location: Location) -> Steps[tuple[str, str]]:
         free = f"{os.path.dirname(location.socket)}/socket-{xxh64(os.fsencode(os.path.realpath(directory))):016x}"
         remedy = f"To use {other}, set HOME and XDG_CONFIG_HOME as for that agent."
         return what, f"{remedy} To have an agent for {directory} as well, run `defaultsd --socket {shlex.quote(free)}`."
-    remedy = "Start one with `defaultsd`, or with `systemctl --user start defaultsd.socket`."
-    return f"No agent serves {directory}.", remedy
+    return f"No agent serves {directory}.", f"Start one with {_start(location)}."
+
+
+def _start(location: Location) -> str:
+    """Return the command that starts an agent for the location; systemd's serves only the usual one."""
+    words = ["defaultsd"]
+    if location.is_named:
+        words += ["--directory", location.directory]
+    if location.is_explicit:
+        words += ["--socket", location.socket]
+    command = f"`{shlex.join(words)}`"
+    return command if len(words) > 1 else f"{command}, or with `systemctl --user start defaultsd.socket`"
 
 
 def _welcome(location: Location) -> Steps[Message | None]:

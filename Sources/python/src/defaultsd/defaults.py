@@ -47,8 +47,8 @@ class Defaults:
     **Threads.** Any thread may use an instance. All instances with the same location share two connections: one for
     reads and edits, one for calls that wait for the disk. In asyncio, make calls with `asyncio.to_thread`. A child of
     `fork` makes connections of its own; don't fork while another thread makes a call that the child must know of. An
-    instance can be copied and pickled, as for a pool of processes. The green threads of gevent and eventlet do, too, if
-    they patch the standard library before this package is imported.
+    instance can be copied and pickled, as for a pool of processes. Green threads of gevent and eventlet may use an
+    instance, too, if the standard library is patched before this package is imported.
 
     **The agent.** An edit is in effect for every program when the call returns. If the agent ends in the meantime, the
     call waits up to five seconds for the next one and sends the edit again, so that it is made once. If none comes, it
@@ -79,7 +79,7 @@ class Defaults:
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy in another process makes connections of its own, and it has the same location.
-        return {"domain": self.domain, "host": self.host, "_location": self._location, "_domain": self._domain}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_requests", "_disk")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

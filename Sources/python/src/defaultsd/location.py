@@ -61,6 +61,8 @@ class Location:
     """Whether the user hasn't asked for the files to be used directly (`DEFAULTS_NO_AGENT`)."""
     system: tuple[str, ...]
     managed: str | None
+    is_named: bool = False
+    """Whether the program or `DEFAULTS_DIRECTORY` named the directory."""
 
     @classmethod
     def find(cls, directory: str | None, environment: Mapping[str, str] = os.environ) -> Location:
@@ -68,6 +70,7 @@ class Location:
         given = {name: value for name, value in environment.items() if value}
         named = directory or given.get("DEFAULTS_DIRECTORY")
         usual = _usual_directory(given)
+        is_named = bool(named)
         named = os.path.abspath(named) if named else _named_by_settings(usual, given)
         if named is not None and not os.path.isdir(named):
             raise make("directory", f"The preferences directory {named} can't be used", errno=2)
@@ -91,6 +94,7 @@ class Location:
             uses_agent="DEFAULTS_NO_AGENT" not in given,
             system=tuple(dict.fromkeys(path.rstrip("/") for path in system.split(":") if path.startswith("/"))),
             managed=(managed.rstrip("/") or "/") if managed.startswith("/") else None,
+            is_named=is_named,
         )
 
     def claimed(self) -> Location | None:
@@ -136,17 +140,29 @@ class Location:
         Raises `DefaultsError` if the user named a socket that can't be trusted.
         """
         try:
-            if len(os.fsencode(self.socket)) > _LONGEST_PATH:
-                what = f"The socket's path has more than {_LONGEST_PATH} bytes: {self.socket}."
-                raise make("directory", what, remedy="Choose a shorter one with DEFAULTSD_SOCKET.")
-            if not os.path.lexists(self.socket):
-                return False
-            self._check_directories()
-        except (OSError, DefaultsError) as error:
-            if not self.is_explicit:
-                return False
-            if isinstance(error, DefaultsError):
+            return self._has_socket()
+        except DefaultsError:
+            if self.is_explicit:
                 raise
+            return False
+
+    def obstacle(self) -> DefaultsError | None:
+        """Return the reason for which the socket can't be used or trusted."""
+        try:
+            self._has_socket()
+        except DefaultsError as error:
+            return error
+        return None
+
+    def _has_socket(self) -> bool:
+        if len(os.fsencode(self.socket)) > _LONGEST_PATH:
+            what = f"The socket's path has more than {_LONGEST_PATH} bytes: {self.socket}."
+            raise make("directory", what, remedy="Choose a shorter one with DEFAULTSD_SOCKET.")
+        if not os.path.lexists(self.socket):
+            return False
+        try:
+            self._check_directories()
+        except OSError as error:
             what = f"The directory of the agent's socket {self.socket} can't be opened"
             raise make("directory", what, errno=error.errno) from error
         return True
