@@ -128,9 +128,11 @@ struct DoctorTests {
             #expect(report.message("agent-of-other-directory").hasPrefix(message))
             #expect(
                 report.message("agent-of-other-directory").contains("(pid \(agent.pid)) serves \(homes[0])/.config."))
-            for id in ["agent-missing", "agent-elsewhere", "socket-stale", "claim-stale"] {
+            for id in ["agent-missing", "socket-stale", "claim-stale"] {
                 #expect(report.findings[id] == nil, "\(report.text)")
             }
+            // Agents of other tests may be named there.
+            #expect(report.findings["agent-elsewhere"].map { "\($0)".contains("(pid \(agent.pid))") } != true)
             for verb in [["status"], ["log"], ["record"], ["bridge"], ["tail", "--timeout", "30"]] {
                 let outcome = try Programs.run(Programs.defaults, verb, environment: environment(homes[1]))
                 #expect(outcome.status == 69 && outcome.errors.contains(message), "\(outcome)")
