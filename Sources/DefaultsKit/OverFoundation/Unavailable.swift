@@ -119,6 +119,20 @@ extension UserDefaults {
     @available(*, unavailable, message: "Foundation doesn't refuse values. Use `withTransaction(_:)`.")
     public func store<Outcome>(_ body: (inout DefaultsTransaction) throws -> Outcome) throws -> Outcome { fatalError() }
 
+    /// Takes a step that converts the preferences of earlier versions of the program.
+    @available(*, unavailable, message: "Steps are taken once across processes only on Linux. Convert the values.")
+    @discardableResult
+    public func migrate(once step: String, _ body: (inout DefaultsTransaction) throws -> Void) throws -> Bool {
+        fatalError()
+    }
+
+    /// Sets a key to the value of its former name.
+    @available(*, unavailable, message: "Keys are migrated once across processes only on Linux. Set the new key.")
+    @discardableResult
+    public func migrate<Value>(
+        _ former: String, of formerDomain: String? = nil, to key: DefaultsKey<Value>
+    ) throws -> Bool { fatalError() }
+
     /// Removes all keys from the application's or the suite's domain.
     @available(*, unavailable, message: "Foundation needs the domain's name: `removePersistentDomain(forName:)`.")
     public func resetAll() { fatalError() }

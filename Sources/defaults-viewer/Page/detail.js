@@ -403,6 +403,7 @@ export function detail(side, go) {
                 if (!edited?.isDirty) draw();
                 return;
             }
+            if (manifests !== store.manifests) edited.reveal();
             if (current.key !== null) {
                 const value = domain.values.get(current.key);
                 const lock = isForced(domain, current.key) ? replacement(domain, current.key) : null;

@@ -98,6 +98,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         state();
     });
     let field;
+    let wasHidden;
 
     // Draws the control of the chosen type, with a text.
     function draw(typed) {
@@ -106,7 +107,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         const attributes = { "aria-label": "Value", oninput: change };
         const found = about();
         const choices = (found?.choices ?? []).map(({ value, title }) => [editable(value), title]);
-        const isHidden = isSecret(domain.name, name());
+        const isHidden = wasHidden = isSecret(domain.name, name());
         if (typed.length > largest) {
             field = large(typed, attributes);
         } else if (found?.flags && choices.length && !isHidden) {
@@ -452,6 +453,10 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             isDirty = true;
             draw(original.typed);
             field.focus();
+        },
+        // Shows what was typed, or hides it, once it is known whether the key is secret.
+        reveal() {
+            if (isSecret(domain.name, name()) !== wasHidden) draw(textOf());
         },
         get isDirty() { return isDirty || saving !== null; },
         focus() { field?.focus(); },

@@ -35,8 +35,12 @@ struct NotificationTests {
         try AgentProcess.withPlace { place in
             // Two frames per call would need more stack than there is.
             let app = try start(place.environment, "count 300000", "set a 1")
-            #expect(app.line(within: 120) == "standard FoundationApp: a=1, here")
-            #expect(app.line() == "done")
+            // On a busy machine, changes are missed, which a notification without a domain says.
+            var lines: [String] = []
+            while lines.last != "done", let line = app.line(within: 120) {
+                if line != "standard ?: k=none" { lines.append(line) }
+            }
+            #expect(lines == ["standard FoundationApp: a=1, here", "done"])
         }
     }
 
