@@ -398,7 +398,7 @@ struct UndoTests {
             defer { second.kill() }
             #expect(try second.defaults("status").output.contains("history      \(log), "))
             let doctor = try second.defaults("doctor").output
-            let finding = "A file of the history was damaged, and was moved to \(log).damaged-1."
+            let finding = "What was left is in \(log).damaged-1."
             #expect(doctor.contains(finding), "\(doctor)")
             second.terminate()
             #expect(second.complaints().contains("The change log is damaged, so a new one begins."))
