@@ -194,9 +194,10 @@ struct HandOverTests {
         try AgentProcess.withAgent { agent in
             let outcome = try agent.defaults(
                 "tail", "--socket", agent.place.runtime + "/other", "--timeout", "30")
-            #expect(outcome.status == 75)
-            #expect(outcome.errors.contains("(pid \(agent.pid)) serves \(agent.place.preferences)"), "\(outcome)")
-            #expect(outcome.errors.contains("`defaults tail --socket \(agent.place.socket)`"), "\(outcome)")
+            #expect(outcome.status == 69)
+            let place = "The agent of \(agent.place.preferences) (pid \(agent.pid)) listens on \(agent.place.socket)"
+            #expect(outcome.errors.contains(place), "\(outcome)")
+            #expect(outcome.errors.contains("`--socket \(agent.place.socket)`"), "\(outcome)")
             #expect(outcome.errors.split(separator: "\n").count == 1)
         }
     }

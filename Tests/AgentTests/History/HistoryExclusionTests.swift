@@ -192,7 +192,7 @@ struct HistoryExclusionTests {
             let lines = agent.complaints().split(separator: "\n").filter { $0.contains("were not saved") }.sorted()
             #expect(lines.count == (signal == SIGTERM ? 2 : 0))
             if let lost = lines.first, let kept = lines.last, signal == SIGTERM {
-                #expect(lost.contains("Edits of a.b") && lost.contains("except those with keys in HistoryExcludes"))
+                #expect(lost.contains("Edits of a.b") && lost.contains("edits of keys that HistoryExcludes names"))
                 #expect(kept.contains("Edits of c.d") && kept.contains("keeps them for the next agent: "))
             }
             unlink(disk.path + "/fill")
