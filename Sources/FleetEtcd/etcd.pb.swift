@@ -11,8 +11,8 @@
 //   https://github.com/apple/swift-protobuf/
 
 /// The parts of etcd's interface that a fleet uses, with etcd's names and numbers, as of its version 3.4. The Swift file
-/// beside this one is generated from it by .ci/etcd-interface. An enumeration is a number here, and an answer of which
-/// nothing is used is an `Empty`: neither makes a difference on the wire.
+/// beside this one is generated from it by .ci/etcd-interface. Enumerations are declared as numbers, and answers whose
+/// contents aren't used as `Empty`; both are the same on the wire.
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

@@ -45,7 +45,7 @@ final class Bridge {
 
     init(_ command: String) { self.command = command }
 
-    /// Makes a request, and calls the receiver once: with the answer, or with the reason why there is none.
+    /// Makes a request, and calls the receiver once, with the answer or the reason for its absence.
     func ask(
         _ request: DomainValues, within time: TimeAmount?, on loop: any EventLoop,
         _ receiver: @escaping (_ answer: Answer) -> Void

@@ -70,7 +70,7 @@ extension Client {
         return with([domain.name]) { values(of: domain) }
     }
 
-    /// Returns the damage of a domain's file, because of which values may be missing here; `nil` if there is none.
+    /// Returns the damage of a domain's file, which may hide values; `nil` if the file is intact.
     package func damage(of domain: Domain) -> DefaultsError? {
         _ = currentValues(of: domain)
         return state.withLock { $0.damages[domain] }.map { DefaultsError(.damaged, $0) }

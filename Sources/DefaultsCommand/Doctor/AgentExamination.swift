@@ -112,8 +112,8 @@ struct AgentExamination {
         }
     }
 
-    /// Returns whether the socket belongs to a running program: an agent that holds its lock, or one that can't be
-    /// connected to for another reason than that there is none.
+    /// Returns whether the socket belongs to a running program: an agent that holds its lock, or a
+    /// program that refuses this connection or is too busy for it.
     private static func isListening(at address: AgentAddress) -> Bool {
         if AgentClaim.isHeld(onSocketOf: address) { return true }
         do throws(SystemCall.Failure) { _ = try UnixSocket.connect(to: address.socketPath) } catch {

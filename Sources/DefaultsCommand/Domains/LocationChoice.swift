@@ -30,7 +30,7 @@ extension LocationChoice {
 
     /// Connects to the agent.
     ///
-    /// - Parameter need: A sentence about the need for an agent, which begins the message if there is none.
+    /// - Parameter need: A sentence about the need for an agent. It begins the message if no agent is found.
     /// - Returns: The connection.
     /// - Throws: `agentUnavailable` with the reason if no agent can be used.
     func openAgent(_ need: String) throws(DefaultsError) -> AgentConnection {

@@ -200,7 +200,7 @@ struct ManifestVerb: ParsableCommand {
                         + "Correct it, or use --force to replace it.", .dataError)
             }
             var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
-            // What a file can't express must not look like another description.
+            // A part that a file can't express must not look like another description.
             let others = both.merge(Manifest.read(imported.manifest.propertyList).manifest ?? imported.manifest)
             if !others.isEmpty {
                 both.notes.append(

@@ -28,7 +28,7 @@ export function browse(go) {
     // Whether the tree is to show what was chosen elsewhere, which may not have arrived yet.
     let isSought = false;
     const open = new Set();
-    // What was typed to find a row, and when.
+    // The text that was typed to find a row, and its time.
     let typed = "";
     let typedAt = -Infinity;
 
@@ -107,7 +107,7 @@ export function browse(go) {
         const first = Math.max(0, Math.floor(tree.scrollTop / rowHeight) - 4);
         const last = Math.min(rows.length, first + Math.ceil(tree.clientHeight / rowHeight) + 9);
         const indexes = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
-        // What is read aloud, too, although it may be out of sight.
+        // The selected row is read aloud, so it is drawn even if it is out of sight.
         if (rows.length && (selected < first || selected >= last)) indexes.push(selected);
         const old = elements;
         elements = new Map();

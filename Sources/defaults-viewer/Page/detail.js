@@ -421,7 +421,7 @@ export function detail(side, go) {
     };
 }
 
-// Returns whether two values in effect, either of which may be missing, are the same, of the same place.
+// Returns whether two values in effect are the same, and come from the same place. Either may be missing.
 function isSameEffect(a, b) {
     if (!a || !b) return !a && !b;
     return a.reason === b.reason && a.place.name === b.place.name && areSame(a.value, b.value);

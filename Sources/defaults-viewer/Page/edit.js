@@ -167,7 +167,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         } catch (error) {
             return complain(error.message);
         }
-        // What was typed meanwhile isn't checked.
+        // Text that was typed meanwhile isn't checked.
         if (field !== former || textOf() !== typed) return;
         // A text that can't be an outline stays as it is.
         const begun = field.place ? editable(parse(typed, true)) : typed;
