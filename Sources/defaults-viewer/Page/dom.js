@@ -68,7 +68,9 @@ export function announce(status, text) {
 }
 
 // Asks with a dialog; resolves to the number of the action that was chosen, or to 0.
+// A button that is pressed twice before its dialog opens asks once.
 export function confirm(title, contents, ...actions) {
+    if (document.querySelector("dialog")) return Promise.resolve(0);
     return new Promise((resolve) => {
         const former = document.activeElement;
         const finish = (answer) => {
