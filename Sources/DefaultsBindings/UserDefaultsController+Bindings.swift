@@ -102,8 +102,8 @@ extension UserDefaultsController {
     /// Binds a property of an object to a key, given by its name, with a transformer between the stored and the
     /// presented value.
     ///
-    /// When the key has no value, or one of another type, the transformer presents `nil` if `Stored` is an `Optional`;
-    /// otherwise the property has the value that it had when it was bound.
+    /// When the key has no value, or one of another type, the transformer presents `nil` if `Stored` is an `Optional`.
+    /// Otherwise the property has the value that it had when it was bound.
     ///
     /// - Parameters:
     ///   - object: The object, which is held weakly.
