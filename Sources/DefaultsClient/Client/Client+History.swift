@@ -54,7 +54,7 @@ package final class HistoryStream: Sendable {
 }
 
 extension Client {
-    /// Takes back a change set, without blocking the task's thread; see `UndoPlan`.
+    /// Undoes a change set, without blocking the task's thread; see `UndoPlan`.
     package func takeBack(
         _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool
     ) async -> Result<UndoPlan.Outcome, DefaultsError> {
@@ -82,12 +82,12 @@ extension Client {
                 if found.element.record.revision > cursor.revision { continue }
                 try plan.take(found)
                 var outcome = try plan.commit(changeSet.domain)
-                // What has been taken back already may have been set again.
+                // A value that was undone already may have been set again.
                 for key in found.overtaken where outcome.kept[key] == nil { outcome.kept[key] = .some(nil) }
                 return outcome
             }
         }
-        // The change set isn't in the history, so that only the values decide. Nothing older is taken back with it.
+        // The change set isn't in the history, so that only the values decide. Nothing older is undone with it.
         var reach = UndoReach()
         for change in changeSet.changes { reach.oldest[change.key] = source.end.revision + 1 }
         return try source.takeBack(changeSet, for: isRedo ? .redo(cursor, reach) : .undo(cursor, reach))

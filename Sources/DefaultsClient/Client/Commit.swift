@@ -75,8 +75,10 @@ struct CommitQueue {
         return (next, lastNumber)
     }
 
-    /// Resumes the edit under way: in a new session with the same log, which tells whether the edit was made, it is to
-    /// be resent; with another log, its outcome is unknown.
+    /// Resumes the edit under way.
+    ///
+    /// In a new session with the same log, which tells whether the edit was made, it is to be resent. With another log,
+    /// its outcome is unknown.
     mutating func resume(in log: Epoch?) -> Resumption? {
         guard case .sent(let former, let last) = state, let commit = commits.first else { return nil }
         if let former, former == log { return .sendAgain(commit, number: lastNumber) }

@@ -5,7 +5,7 @@ package import PropertyList
 /// A transaction or an update whose body is running, with the values that it has read and set.
 ///
 /// A body isn't suspended, so it runs on one thread, which knows its open transactions. Transactions and updates in the
-/// body become part of it. A change that the body makes around it to a key that it has read or set is refused: it would
+/// body become part of it. A change that the body makes around it to a key that it has read or set is refused. It would
 /// make the transaction fail and run again, with the same result each time.
 package final class OpenTransaction {
     private let domain: Domain
@@ -64,7 +64,7 @@ package final class OpenTransaction {
         return try body()
     }
 
-    /// Runs the body of a transaction that is part of this one; if it throws, what it has set is discarded.
+    /// Runs the body of a transaction that is part of this one; if it throws, its changes are discarded.
     package func join<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let before = values
         do {

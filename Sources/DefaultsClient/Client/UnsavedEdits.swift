@@ -6,7 +6,7 @@ import PropertyList
 /// An edit is sent, then accepted by the session, then saved. If the session is lost, the edit is resent to the next
 /// session.
 ///
-/// The average time of a call doesn't depend on the number of edits, with two exceptions: the start of a session visits
+/// The average time of a call doesn't depend on the number of edits, with two exceptions. The start of a session visits
 /// all edits, and another writer's change to a key visits those of the domain.
 struct UnsavedEdits: Sendable {
     /// The edits, oldest first; void edits are removed from time to time.

@@ -3,8 +3,8 @@ import Linux
 
 /// A reader of the history, newest record first.
 ///
-/// It asks the agent for the records of the change log, and then reads older ones from the agent's files: those that
-/// the log has dropped, but its file hasn't yet, and those in the archive.
+/// It asks the agent for the records of the change log, and then reads older ones from the agent's files. These are
+/// those that the log has dropped, but its file hasn't yet, and those in the archive.
 package struct HistoryReader {
     private let source: any HistorySource
     private let filter: SubscriptionFilter
@@ -20,7 +20,7 @@ package struct HistoryReader {
     /// The changes that the archive has lost by thinning, as far as it has been read.
     package private(set) var thinned = ThinnedChanges()
 
-    /// The position of the newest record when the agent was asked first; cursors in the history have its epoch.
+    /// The log's end as of the first request; cursors in the history have its epoch.
     package var end: Cursor { source.end }
     /// The epoch of the agent's log, which makes cursors of revisions.
     package var epoch: Epoch { page?.next.epoch ?? end.epoch }

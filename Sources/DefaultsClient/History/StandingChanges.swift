@@ -2,7 +2,7 @@ package import DefaultsCore
 
 /// The changes in the history that still stand, newest first: those that haven't been undone since.
 package struct StandingChanges {
-    /// A record that takes back a key's changes from some revision on: an undo or a redo.
+    /// A record that reverses a key's changes from some revision on: an undo or a redo.
     private struct Range {
         var oldest: Revision
         var record: Revision
@@ -10,11 +10,11 @@ package struct StandingChanges {
 
     /// The undos and redos of a key among the records that have been passed.
     private struct Ranges {
-        /// These take back all changes other than undos and redos, and undos and redos that reach further back.
+        /// Undos: of all plain changes, and of undos and redos that reach further back.
         ///
         /// So changes before the range stand again if they stood when it began.
         var undos: [Range] = []
-        /// These take back undos.
+        /// Redos, each of which reverses an undo.
         var redos: [Range] = []
     }
 
@@ -34,7 +34,7 @@ package struct StandingChanges {
         package var changeSet: ChangeSet
         /// The keys of an undo or a redo whose changes canceled each other out, so that its change set lacks them.
         package var canceled: Set<String> = []
-        /// The revision of the record that took back the last of the changes that don't stand.
+        /// The revision of the record that reversed the last of the changes that don't stand.
         package var takenBackBy: Revision?
 
         /// Whether the change set is an undo, which can be redone.
@@ -45,7 +45,7 @@ package struct StandingChanges {
         package var first: Revision { changeSet.origin?.purpose?.reach?.first ?? record.revision }
     }
 
-    /// Makes changes that an undo or a redo took back stand again.
+    /// Makes changes that an undo or a redo reversed stand again.
     mutating func restore(_ keys: some Sequence<String>, takenBackBy element: Element) {
         for key in keys {
             ranges[element.record.domain]?[key]?.undos.removeAll { $0.record == element.record.revision }
@@ -53,7 +53,7 @@ package struct StandingChanges {
         }
     }
 
-    /// Returns the changes to a key that an undo or a redo takes back; `nil` if the record is neither.
+    /// Returns the changes to a key that an undo or a redo reverses; `nil` if the record is neither.
     private static func range(of key: String, in record: LogRecord) -> Range? {
         switch record.changeSet?.origin?.purpose {
         case .undo(let newest, let reach)?, .redo(let newest, let reach)?:
@@ -85,7 +85,7 @@ package struct StandingChanges {
                 element.canceled = Set(reach.oldest.keys.filter { taker(of: $0) == nil })
                     .subtracting(changeSet.changes.map(\.key))
             }
-            // An undo that has been redone takes nothing back.
+            // An undo that has been redone reverses nothing.
             for key in element.canceled.union(element.changeSet.changes.map(\.key)) {
                 guard let range = Self.range(of: key, in: record) else { break }
                 let kind: WritableKeyPath<Ranges, [Range]> = isUndo ? \.undos : \.redos

@@ -54,7 +54,7 @@ package struct UndoPlan {
         /// The values after it.
         var result: DomainValues
         var chosen: [UndoSearch.Found] = []
-        /// The revision of the oldest change of each key that is taken back.
+        /// The revision of the oldest change of each key that is undone.
         var oldest: [String: Revision] = [:]
         var kept: [String: LogRecord?] = [:]
 
@@ -186,7 +186,7 @@ extension EditRequest {
 }
 
 extension Backend {
-    /// Takes back a change set by its values alone: each change whose new value is in effect.
+    /// Undoes a change set by its values alone: each change whose new value is in effect.
     ///
     /// - Parameters:
     ///   - changeSet: The change set.

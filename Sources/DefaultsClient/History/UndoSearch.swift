@@ -36,16 +36,16 @@ package struct UndoSearch {
     /// A change set that was found.
     package struct Found: Hashable, Sendable {
         package var element: StandingChanges.Element
-        /// The keys that have a later change, which still stands, so that this one can't be taken back.
+        /// The keys that have a later change, which still stands, so that this one can't be undone.
         package var overtaken: Set<String>
     }
 
     /// Finds the next change set.
     ///
-    /// - Parameter isNamed: A function that returns whether a user has named a record, which is then found even if it
-    ///   isn't a candidate otherwise, or all of its changes have been taken back.
-    /// - Returns: The change set, with the changes that haven't been taken back; `nil` at the beginning of the history.
-    ///   It has no changes if they are all excluded from the history.
+    /// - Parameter isNamed: A function that returns whether a user has named a record. Such a record is found even if
+    ///   it isn't a candidate otherwise, or all of its changes have been undone.
+    /// - Returns: The change set, with the changes that haven't been undone; `nil` at the beginning of the history. It
+    ///   has no changes if they are all excluded from the history.
     /// - Throws: The errors of the reader.
     package mutating func next(
         orNamed isNamed: (LogRecord) -> Bool = { _ in false }
@@ -61,7 +61,7 @@ package struct UndoSearch {
         return nil
     }
 
-    /// Records which keys of the change set found last are taken back, so that older changes of them can be, too.
+    /// Records which keys of the change set found last are undone, so that older changes of them can be, too.
     package mutating func remove(_ keys: some Sequence<String>, of found: Found) {
         later[found.element.record.domain]?.subtract(keys)
         // The redo of an undo makes an older change stand again, which is later than still older undos.
@@ -72,11 +72,11 @@ package struct UndoSearch {
     /// Adds an element's changes to the later ones; returns the keys that have later ones already.
     private mutating func addLater(_ element: StandingChanges.Element) -> Set<String> {
         let known = later[element.record.domain] ?? []
-        // An undo only restores what was before the change that it takes back, and a redo restores that change.
+        // An undo only restores what was before the change that it reverses, and a redo restores that change.
         if !element.isRedo, subject == .undos || !element.isUndo {
             later[element.record.domain] = known.union(element.changeSet.changes.map(\.key)).union(element.canceled)
         }
-        // A change that has been taken back may have a later one, too.
+        // A change that has been undone may have a later one, too.
         return known.intersection((element.record.changeSet?.changes.map(\.key) ?? []) + element.canceled)
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// A rarely changing value that any number of threads can read concurrently without waiting for each other.
 ///
 /// A mutex would be correct but slow. With more reading threads than cores, a thread that is preempted while it holds
-/// the mutex makes all others sleep and wake up, which was measured at 100 µs per read. Here each reader increments and
+/// the mutex makes all others sleep and wake up. This was measured at 100 µs per read. Here each reader increments and
 /// decrements a count on a cache line that it shares with few other threads. Only a change blocks readers, after
 /// waiting for the current ones.
 ///

@@ -104,7 +104,7 @@ final class EmbeddedSession: Session {
         nextSave = (min(now + Self.saveDelay, limit), limit)
     }
 
-    /// Reloads the files, which nobody watches.
+    /// Reloads the files, which have no watcher.
     func reload() {
         for domain in domains(named: names) { embedded.reload(domain, isBaseline: false) }
         receiveChanges()
