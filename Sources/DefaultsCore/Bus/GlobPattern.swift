@@ -112,8 +112,8 @@ package struct GlobPattern: Hashable, Sendable {
     package func matches(key: String) -> Bool {
         if text.isASCII, key.isASCII { return matches(key) }
         let size = prefix.count + middle.count + suffix.count
-        // No character takes more than nine times as many bytes as an equivalent one, so this doesn't match, and a long
-        // pattern costs no more than a key of that size.
+        // No character takes more than nine times as many bytes as an equivalent one, so this doesn't match. Thus a
+        // long pattern costs no more than a key of that size.
         if size > 20 * key.utf8.count + 2 { return false }
         var scalars: [Character: Unicode.Scalar] = [:]
         var parts: [Part] = []
@@ -148,7 +148,7 @@ package struct GlobPattern: Hashable, Sendable {
         private let words: Int
         /// The masks, one after another.
         ///
-        /// First come 16 masks for the values of a byte's upper half, then 16 for those of its lower half; a part
+        /// First come 16 masks for the values of a byte's upper half, then 16 for those of its lower half. A part
         /// matches a byte if it is in both of the byte's masks. They are followed by a mask of the parts that are `?`,
         /// and a mask of the positions at which a run accepts any byte.
         private let masks: [UInt64]

@@ -86,7 +86,7 @@ package struct HistoryExclusions: Sendable {
 
     package var isEmpty: Bool { texts.isEmpty && !areUnknown }
 
-    /// Returns whether every pattern is among others, so that what has lost their keys has lost these, too.
+    /// Returns whether every pattern is among others, so that a file without their keys is without these, too.
     func areAll(in others: HistoryExclusions) -> Bool { Set(texts).isSubset(of: others.texts) }
 
     /// Returns whether a key's values must not be kept.

@@ -67,7 +67,7 @@ package struct LogRecord: Hashable, Sendable {
         if case .unknown(_, let rest?) = event, case .app = rest.source { true } else { false }
     }
 
-    /// The keys that the record is about: those that changed, and those whose changes an undo or a redo takes back
+    /// The keys that the record is about: those that changed, and those whose changes an undo or a redo reverses
     /// without effect, since they canceled each other out.
     var keys: Set<String> {
         guard let changeSet else { return [] }

@@ -67,8 +67,8 @@ package struct SubscriptionFilter: Hashable, Sendable {
 
     /// Returns the part of a record in the history that passes the filter; `nil` if nothing does.
     ///
-    /// An undo or a redo passes even if its changes to a key canceled each other out, since it still takes back
-    /// the changes before it.
+    /// An undo or a redo passes even if its changes to a key canceled each other out, since it still reverses the
+    /// changes before it.
     package func inHistory(_ record: LogRecord) -> LogRecord? {
         self(record) ?? (record.keys.contains(where: includes(key:)) ? part(of: record) : nil)
     }

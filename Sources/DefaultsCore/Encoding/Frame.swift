@@ -12,8 +12,9 @@ package enum Frame {
     package static let requestLimits = PropertyListLimits(
         depth: PropertyListLimits.domainFile.depth + 1, bytes: standardLimit)
 
-    /// The limits of a message from the agent or a log entry, either of which must be able to hold all old and new
-    /// values of a file of the maximum size.
+    /// The limits of a message from the agent or a log entry.
+    ///
+    /// Either must be able to hold all old and new values of a file of the maximum size.
     ///
     /// A value is nested three levels deep in a message. The depth limit of files leaves room for these levels within
     /// the codec's own limit.

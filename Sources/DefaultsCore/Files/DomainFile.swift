@@ -28,8 +28,8 @@ package struct DomainFile: Sendable {
     /// - Parameters:
     ///   - path: The absolute path.
     ///   - limits: The limits that the file must not exceed.
-    ///   - managedDirectory: A directory above the file, if the file may be used only when nobody but root can have
-    ///     written it; otherwise `nil`.
+    ///   - managedDirectory: A directory above the file, if the file may be used only when root alone can have written
+    ///     it; otherwise `nil`.
     ///   - mayReplaceDamage: Whether a damaged file may be replaced; false for a file that may not be a preferences
     ///     file at all.
     ///   - keepsSeals: Whether versions keep their seals.
@@ -88,13 +88,13 @@ package struct DomainFile: Sendable {
         case uncertain(FileVersion)
     }
 
-    /// The time between two equal reads that show that nobody is writing a file.
+    /// The time between two equal reads that show that no program is writing a file.
     static let confirmationDelay = Duration.milliseconds(20)
 
     /// Reads the file like `read`, but returns instead of waiting before the second of two reads.
     ///
-    /// So whoever reads many files waits only once for all of them. The outcome is certain if `earlier` is the version
-    /// that an uncertain attempt has found.
+    /// A caller that reads many files then waits only once. The outcome is certain if `earlier` is the version that an
+    /// uncertain attempt has found.
     func attempt(
         known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false,
         after earlier: FileVersion? = nil
@@ -343,7 +343,7 @@ package struct DomainFile: Sendable {
             }
             return .contents(
                 FileContents(
-                    // Whoever needs the values of a large file mustn't have to wait until they are parsed.
+                    // A caller must not have to wait until the values of a large file are parsed.
                     values: keepsBytes && bytes.count <= Self.quickSize
                         ? FileValues(bytes: bytes, parsedAs: values) : FileValues(values),
                     format: document.format, version: version,

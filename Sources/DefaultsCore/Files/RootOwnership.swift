@@ -12,7 +12,7 @@ package enum RootOwnership {
     ///   - path: The file's path.
     ///   - status: The status of the open file; the path may already lead to another file.
     ///   - directory: The topmost directory to check; the directories between it and the file are checked as well.
-    ///   - consequence: What becomes of the file.
+    ///   - consequence: The predicate that says what happens to the file.
     /// - Returns: The error, with its remedy, if others may have written the file; `nil` otherwise.
     package static func problem(
         ofFileAt path: String, with status: FileStatus, below directory: String, consequence: String = "is ignored"

@@ -9,7 +9,7 @@ import Linux
 ///
 /// A store merges the file's contents under the directory's lock before it saves. So another store that reads the
 /// result need not guess which version the writer had loaded: a missing key was removed. Nor does the other store treat
-/// the file as newer than its content: an edit accepted while the file was being written counts as later, although the
+/// the file as newer than its content. An edit accepted while the file was being written counts as later, although the
 /// file's own times say otherwise.
 ///
 /// The mark is void if the content has changed since, and on a copy of the file: `cp -a` copies the attribute, but

@@ -126,7 +126,7 @@ final class ChangeLogFile: @unchecked Sendable {
 
     /// Whether the file is still at its path.
     ///
-    /// Somebody may have removed it, or emptied the directory. This is also true if that can't be found out now.
+    /// Another program may have removed it, or emptied the directory. This is also true if that can't be found out now.
     var isNamed: Bool { !file.hasLostName(path) }
 
     /// Whether no other program has changed the file's size, so that the positions of its entries are known; also true

@@ -5,8 +5,8 @@ import Linux
 ///
 /// They are only for examination, so the oldest may be removed. The intact records of a damaged log are appended to the
 /// archive before the log is moved aside (`LogLocation.recover`), and those of an archive are in its new version
-/// (`HistoryArchive`). A file that somebody put in place of a log is replaced by all that the agent knows (`Store`). If
-/// the archive can't be written, the log becomes `<name>.unarchived-<n>`, and a later agent tries again.
+/// (`HistoryArchive`). A file put in place of a log is replaced by all that the agent knows (`Store`). If the archive
+/// can't be written, the log becomes `<name>.unarchived-<n>`, and a later agent tries again.
 package enum DamagedCopies {
     private static let suffix = ".damaged-"
     private static let unarchivedSuffix = ".unarchived-"

@@ -6,7 +6,7 @@ import PropertyList
 /// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
 /// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
 /// dropped, and so is a single change that exceeds it. An undo or a redo also counts as a change to the keys whose
-/// changes it takes back and that canceled each other out. All other records of a domain count as changes to one
+/// changes it reverses and that canceled each other out. All other records of a domain count as changes to one
 /// pseudo-key. The newest lost change of each key is recorded, and no later change to it is lost, except for one that
 /// exceeds the limit.
 extension HistoryLimits {

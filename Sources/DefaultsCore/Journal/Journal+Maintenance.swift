@@ -115,7 +115,7 @@ extension Journal {
     ) throws(SystemCall.Failure) -> (ChangeLogFile.Contents, Unarchived)? {
         try logFile.withLock { file throws(SystemCall.Failure) in
             guard file.needsNewVersion else { return nil }
-            // Somebody may have removed or replaced the directory and the lock of the log.
+            // The directory and the lock of the log may have been removed or replaced.
             if !file.isInPlace { try location.makeDirectory() }
             try file.renewLock(at: location)
             let ((log, marks, sessions), _) = withWrittenEntries(state, in: &file) {
@@ -200,8 +200,8 @@ extension Journal {
                     guard let entries else { throw SystemCall.Failure(number: EAGAIN) }
                     try new.append(entries)
                 }
-                // What replaced the file may be something that its owner needs. A file that was only cut stays until
-                // then, since its edits may be unsaved.
+                // A file that replaced it may be needed by its owner. A file that was only cut stays until then, since
+                // its edits may be unsaved.
                 if file.file?.isNamed == false, access(location.log, F_OK) == 0 {
                     try SystemCall.run { rename(location.log, DamagedCopies.nextPath(of: location.log)) }
                 }

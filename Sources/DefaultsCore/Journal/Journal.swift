@@ -1,8 +1,9 @@
 import Glibc
 import Linux
 
-/// The log on disk: a file with the change log, so that cursors, unsaved edits and the history survive the agent and a
-/// reboot, and an archive of the records that the file loses.
+/// The log on disk: a file with the change log, and an archive of the records that the file loses.
+///
+/// With them, cursors, unsaved edits and the history survive the agent and a reboot.
 ///
 /// The log itself is in memory, with the domains that it describes: in a `LoggedState`, which has a lock of its own.
 /// All methods are synchronous and may be called from any thread; those that wait for the disk say so.
@@ -36,7 +37,7 @@ package final class Journal: Sendable {
     /// - Parameter location: The usual location.
     /// - Returns: The journal, and a sentence if that isn't at the usual location.
     package static func claim(_ location: LogLocation) -> (journal: Journal, warning: String?) {
-        // Beside the socket, nobody else who might use the files can have claimed it.
+        // Beside the socket, no other process that might use the files can have claimed it.
         guard let fallback = location.fallback else { return (Journal(at: location), nil) }
         let directory = Path.directory(of: location.log)
         do throws(SystemCall.Failure) {
@@ -137,8 +138,8 @@ package final class Journal: Sendable {
 
     /// Checks that the log's file and lock are where a later agent looks for them.
     ///
-    /// Somebody may have removed them together with their directory, replaced the file with a copy, or cut it. Then
-    /// `maintain` must be called, which writes the file again.
+    /// Another program may have removed them together with their directory, replaced the file with a copy, or cut it.
+    /// Then `maintain` must be called, which writes the file again.
     ///
     /// - Returns: The problem to report, once for each loss.
     func newLoss() -> DefaultsError? {

@@ -33,7 +33,7 @@ struct LogEntryReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - file: The file, opened for reading.
-    ///   - size: The size of the file; what is appended later isn't read.
+    ///   - size: The size of the file; later entries aren't read.
     ///   - position: The position of the first entry.
     init(_ file: consuming FileDescriptor?, size: Int, from position: Int) {
         self.file = file

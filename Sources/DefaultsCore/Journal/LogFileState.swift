@@ -36,7 +36,7 @@ struct LogFileState: ~Copyable {
         self.needsLock = needsLock
     }
 
-    /// Acquires the lock if this agent doesn't have it, or if somebody has removed it.
+    /// Acquires the lock if this agent doesn't have it, or if it has been removed.
     mutating func renewLock(at location: LogLocation) throws(SystemCall.Failure) {
         if isLockCurrent { return }
         guard let lock = try location.lock() else { throw SystemCall.Failure(number: EBUSY) }
@@ -100,7 +100,7 @@ struct LogFileState: ~Copyable {
         self.exclusions = exclusions
         let file = ExclusionsFile(besideLog: location.log)
         let known = file.contents
-        // Somebody may have put an older file in place of any other log, and of the archive.
+        // Any other log, and the archive, may have been replaced by an older file.
         let isOwn = earlier.map { $0.path == location.log && $0.isInFile && $0.isIdentified } ?? false
         let applied = known.flatMap { exclusions.areAll(in: $0.exclusions) ? $0.redaction : nil }
         let number = HistoryArchive(path: location.archive).redaction

@@ -40,7 +40,7 @@ package struct LogLocation: Hashable, Sendable {
     /// Whether an earlier agent may have left a log here.
     var mayHaveLog: Bool { access(log, F_OK) == 0 || ![ENOENT, ENOTDIR].contains(errno) }
 
-    /// Removes the files in the fallback, whose contents are in the usual place now, and what a crash left there.
+    /// Removes the files in the fallback, whose contents are in the usual place now, and any that a crash left there.
     package func removeFallback() {
         guard let fallback else { return }
         ChangeLogFile.removeLeftovers(of: fallback.log)

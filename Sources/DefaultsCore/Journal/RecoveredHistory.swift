@@ -21,7 +21,7 @@ package struct RecoveredHistory: Sendable {
 
     /// The distance by which a new log skips revisions if an earlier one is lost, but not its archive.
     ///
-    /// It exceeds the number of records in any log, so that a number in someone's notes never comes to mean another
+    /// It exceeds the number of records in any log, so that a number in a user's notes never comes to mean another
     /// change set.
     fileprivate static let skippedRevisions: Revision = 1_000_000
 

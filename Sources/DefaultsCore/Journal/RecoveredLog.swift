@@ -79,7 +79,7 @@ package struct RecoveredLog: Sendable {
     /// - Returns: Whether only times tell which of the edits in the log are missing from the file.
     func isOutdated(_ domain: Domain, given reading: FileReading, since last: Timestamp?) -> Bool {
         if isOutdated || markedSinceDamage?.contains(domain) == false { return true }
-        // What was lost was written after the last record, perhaps in the same tick of the file system's clock.
+        // The lost part was written after the last record, perhaps in the same tick of the file system's clock.
         if mayBeOutdated, case .contents(let contents) = reading, let last {
             let modified = contents.version.identity.modified.nanoseconds
             return FileClock.mayRepeat(modified: modified, changed: modified, now: last.nanoseconds)
@@ -223,7 +223,7 @@ package struct RecoveredLog: Sendable {
     /// Adds the records and marks of another log, which a later agent kept elsewhere.
     ///
     /// The records get the next revisions, under a new epoch. The marks replace those of the same domains, but edits
-    /// that were unsaved here stay so. What has been added before isn't added again.
+    /// that were unsaved here stay so. Records and marks added before aren't added again.
     ///
     /// - Parameters:
     ///   - later: The other log.

@@ -5,9 +5,9 @@ import PropertyList
 
 /// The manifests of domains, by the names of their files.
 ///
-/// Of several for one domain, an enforced one is used before others, one for exactly this domain before a pattern, a
-/// pattern with more characters beside its wildcards before others, and one in an earlier directory before those in
-/// later ones. A file that can't be used disables nothing but itself.
+/// Of several for one domain, an enforced one comes first, then one for exactly this domain, then the pattern with the
+/// most characters beside its wildcards. Of equals, the one in the earliest directory is used. A file that can't be
+/// used disables nothing but itself.
 package struct ManifestSet: Sendable {
     /// A manifest in a file.
     package struct Entry: Sendable {
@@ -49,7 +49,7 @@ package struct ManifestSet: Sendable {
     ///   - directories: The directories to search.
     ///   - name: The domain whose manifest to read; `nil` for all.
     ///   - keepsTexts: Whether the texts of manifests are kept.
-    ///   - earlier: What was read before, of which files that can't be read now stay in effect.
+    ///   - earlier: The manifests read before; those in files that can't be read now stay in effect.
     package init(
         in directories: ManifestDirectories, for name: DomainName? = nil, keepsTexts: Bool,
         keeping earlier: ManifestSet = .none

@@ -64,7 +64,7 @@ package struct FileVersions: Sendable {
     ///     unchanged.
     ///   - time: The time when the new version became the file.
     ///   - foreign: The time when a foreign writer wrote the version; `nil` if a store saved it.
-    ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    ///   - replacesUnread: Whether it is known that no program had read the previous version.
     ///   - hash: The hash of the new version, if it is known.
     ///   - excluded: The keys that also differ from the previous version, whose values in it aren't known.
     package mutating func append(
@@ -157,15 +157,15 @@ package struct FileVersions: Sendable {
     /// 1. The file has the very bytes of an older version, or it has the same values and a program may have read that
     ///    version. It was put back, and every difference from version 0 is intended. The answer is D(0). (Without
     ///    `mayBeRestore`, this rule doesn't apply.)
-    /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. The
+    /// 2. A program has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. The
     ///    same goes for a file that was written more than ten seconds before version 0: it is an old copy.
-    /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
-    ///    same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
+    /// 3. No program has read version 0, so the writer had loaded an older version. (If nothing is known about that,
+    ///    the same is assumed of a file that was written at most five seconds after version 0, or two if in place.) A
     ///    writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest answer;
-    ///    on a tie, the newest, but an unread one only if all of them are. The answer for version v is
-    ///    D(v), plus each key of D(0) that changed between v and version 0 and was last changed there by a foreign
-    ///    writer. Among foreign writers, the last one wins, and a single foreign writer has seen its own changes. So
-    ///    only a store's change can be one that the writer hadn't seen.
+    ///    on a tie, the newest, but an unread one only if all of them are. The answer for version v is D(v), plus each
+    ///    key of D(0) that changed between v and version 0 and was last changed there by a foreign writer. Among
+    ///    foreign writers, the last one wins, and a single foreign writer has seen its own changes. So only a store's
+    ///    change can be one that the writer hadn't seen.
     ///
     /// Rule 1 has two exceptions:
     ///
@@ -184,10 +184,10 @@ package struct FileVersions: Sendable {
     ///
     /// Example: a store wrote version B = `{x:1,y:1}`. An editor loads it. Then a store saves x = 2, so the newest
     /// version is A = `{x:2,y:1}`. Now the editor writes `{x:1,y:5}`. A is version 0 and B is version 1, so D(0) =
-    /// `{x,y}` and D(1) = `{y}`. If nobody has read A, the answer is `{y}` by rule 3: the editor set y, and x stays 2.
-    /// Variations:
+    /// `{x,y}` and D(1) = `{y}`. If no program has read A, rule 3 gives `{y}`: the editor set y, and x stays
+    /// 2. Variations:
     ///
-    /// - Somebody has read A, so by rule 2 the answer is `{x,y}`.
+    /// - A program has read A, so by rule 2 the answer is `{x,y}`.
     /// - Another foreign writer wrote A. Rule 3 adds x to the answer for B, which is then no smaller than D(0).
     /// - The editor writes `{x:1,y:1}`, which equals B. By rule 1 the answer is `{x}`.
     ///
@@ -195,7 +195,7 @@ package struct FileVersions: Sendable {
     ///   - disk: The file's values.
     ///   - hash: The hash of the file's bytes, if it is known.
     ///   - differing: The keys in which the newest version differs from the file's values.
-    ///   - evidence: What is known about how the writer came to write the file.
+    ///   - evidence: The evidence of how the writer came to write the file.
     ///   - format: The file's format.
     ///   - skipped: The number of newest versions to ignore, because the writer can neither have loaded them nor have
     ///     replaced them with an older version. If no earlier version is known, the answer is `differing`.

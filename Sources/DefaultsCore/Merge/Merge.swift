@@ -86,7 +86,7 @@ package struct Merge: Sendable {
     ///   - format: The file's format.
     ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
     ///   - times: The times of the keys' changes, for a version that another store saved.
-    ///   - evidence: What is known about how a foreign writer came to write the file.
+    ///   - evidence: The evidence of how a foreign writer came to write the file.
     ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
     ///     the writer.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
@@ -153,7 +153,7 @@ package struct Merge: Sendable {
     ///   - disk: The values of the displaced version.
     ///   - format: The format of the displaced version.
     ///   - time: The time when the displaced version was written.
-    ///   - evidence: What is known about how the writer came to write it.
+    ///   - evidence: The evidence of how the writer came to write it.
     ///   - total: `versions.total` before the save that displaced the version. The writer can't have loaded a later
     ///     version.
     ///   - hash: The hash of the displaced version's bytes, if it is known.
@@ -209,7 +209,7 @@ package struct Merge: Sendable {
     ///   - edits: The saved edits.
     ///   - time: The time of the newest saved edit.
     ///   - placed: The time when the new version became the file, if different from `time`.
-    ///   - replacesUnread: Whether it is known that nobody had read the previous version.
+    ///   - replacesUnread: Whether it is known that no program had read the previous version.
     ///   - hash: The hash of the new version's bytes, if it is known.
     package mutating func markSaved(
         _ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil, replacesUnread: Bool = false,

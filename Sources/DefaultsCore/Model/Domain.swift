@@ -65,7 +65,7 @@ package enum DomainUser: Hashable, Comparable, Sendable {
     case any(directory: String)
     /// Any user, overriding the values of all other layers; the domain's file is in the managed directory.
     ///
-    /// Such a domain is read-only, and its file is used only if nobody but root can have written it.
+    /// Such a domain is read-only, and its file is used only if root alone can have written it.
     case managed
 }
 

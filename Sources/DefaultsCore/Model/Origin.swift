@@ -32,8 +32,8 @@ package struct Origin: Hashable, Sendable {
 
 /// The reach of an undo or a redo of several change sets into the past.
 ///
-/// It takes back all changes to a key from some change on that still stood, and has their net result. It also takes
-/// back the undos and redos from there on that reach further back.
+/// It reverses all changes to a key from some change on that still stood, and has their net result. It also reverses
+/// the undos and redos from there on that reach further back.
 package struct UndoReach: Hashable, Sendable {
     /// The number of each key's oldest change, if that isn't the change set that the purpose names.
     ///

@@ -18,8 +18,8 @@ package struct AgentAddress: Hashable, Sendable {
 
     /// Finds the address: the option, `DEFAULTSD_SOCKET`, or `$XDG_RUNTIME_DIR/defaultsd/socket`.
     ///
-    /// A preferences directory that the user named, unless it is the default one under another name, has its own agent,
-    /// with a socket in a subdirectory named after a hash of the directory's path.
+    /// A preferences directory that the user named, unless it is the default one under another name, has its own agent.
+    /// Its socket is in a subdirectory named after a hash of the directory's path.
     ///
     /// - Throws: `directory` if the user named a path that is too long for a socket.
     package init(

@@ -4,7 +4,7 @@ import Linux
 /// The exclusive right to be the agent of a directory, or on a socket, for the lifetime of this object.
 ///
 /// A claim is a lock (see `LockFile`) on a file in the directory itself, or beside the socket. So it is visible to
-/// every process that sees the directory, in any namespace and by any path; no other user can create or open the file;
+/// every process that sees the directory, in any namespace and by any path. No other user can create or open the file,
 /// and the kernel releases the lock however its holder ends. The file names its holder, for the information of
 /// processes that are refused. It is removed when the holder ends; if the holder was killed, the next agent reuses the
 /// file.

@@ -4,8 +4,8 @@ package import Linux
 
 /// The owner and the mode of files and directories that are created.
 ///
-/// They are accessible only to the user. What root creates belongs to the owner of the directory that contains it, who
-/// otherwise couldn't use it, and in a system directory, everyone may read it.
+/// They are accessible only to the user. Those that root creates belong to the owner of their directory, who otherwise
+/// couldn't use them. In a system directory, everyone may read them.
 package enum NewFile {
     /// Creates a file that must not exist yet.
     ///

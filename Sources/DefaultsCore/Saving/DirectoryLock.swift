@@ -42,7 +42,7 @@ package struct DirectoryLock: ~Copyable {
     /// Lets other processes have the lock, but keeps its file.
     ///
     /// Creating and removing a file takes as long as the rest of a save, if files are often created and removed in the
-    /// directory: ext4 doesn't use the inodes again for some seconds, and looks at each of them first.
+    /// directory. For some seconds, ext4 doesn't use the inodes again, and looks at each of them first.
     ///
     /// - Returns: Whether there is a file, so that the lock may be acquired with `lockAgain`.
     package func unlock() -> Bool {

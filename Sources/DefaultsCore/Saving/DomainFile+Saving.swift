@@ -16,7 +16,7 @@ extension DomainFile {
     /// place between them is lost.
     ///
     /// A file is written in place if it has several hard links, is a mount point, or is in a directory that isn't
-    /// writable. A foreign writer's changes between the last comparison and the write may then be lost, and a crash may
+    /// writable. A foreign writer's changes between the last comparison and the write may then be lost. A crash may
     /// leave a torn file, with the complete new version beside it if the directory is writable.
     ///
     /// - Parameters:

@@ -76,7 +76,7 @@ struct Replacement {
             isNeeded = false
             return .fileChanged
         }
-        // Somebody may have changed the permissions since they were copied.
+        // The permissions may have changed since they were copied.
         let last = try old.status()
         if (last.st_mode, last.st_uid, last.st_gid) != (status.st_mode, status.st_uid, status.st_gid) {
             try copyAttributes(from: old, last, to: new)
@@ -100,7 +100,7 @@ struct Replacement {
             SaveMark(hash: hash, times: times()).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
-            // Somebody may have replaced the directory by a copy, with an incomplete copy of the new file.
+            // The directory may have been replaced by a copy, with an incomplete copy of the new file.
             guard try file.status().isSame(as: new.status()) else {
                 unlink(temporaryPath)
                 return nil
@@ -241,7 +241,7 @@ struct Replacement {
 
     /// Gives the new file the old one's mode, owner and extended attributes.
     ///
-    /// Sets only what differs, because the kernel reports each call to everyone who watches the directory.
+    /// Sets only what differs, because the kernel reports each call to every watcher of the directory.
     private func copyAttributes(
         from old: borrowing FileDescriptor, _ status: FileStatus, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {

@@ -93,10 +93,10 @@ struct DomainTable: Sequence {
     }
 }
 
-/// The state of a domain whose file, of moderate size, has been read, and that nobody has used since.
+/// The state of a domain that hasn't been used since its file, of moderate size, was read.
 ///
 /// It takes a fraction of the memory of a `DomainState`, which has room for everything that use brings about: edits,
-/// earlier versions, problems. So a domain that nobody uses costs little more than the bytes of its file.
+/// earlier versions, problems. So an unused domain costs little more than the bytes of its file.
 struct DomainAtRest {
     private let file: FileVersion
     private let values: FileValues

@@ -100,7 +100,7 @@ struct ResumedDomain {
             unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
         }
         if case .removed = finding, !certain.isMissing {
-            // Nobody removed a key that the file never had.
+            // No writer removed a key that the file never had.
             let had = overwritten.merging(replacedBefore) { $1 }
             unsaved = unsaved.filter { $1.time >= removed || !isOutdated && had[$0] == .some(nil) }
         }
@@ -259,7 +259,7 @@ struct ResumedDomain {
         state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }
         let values = contents.values
-        // If the file was created anew, nobody removed from it what it never had.
+        // If the file was created anew, no writer removed keys that it never had.
         let added = certain.isMissing ? Set(unsaved.keys.filter { values[$0] == nil }) : []
         for key in added { state.merge.base[key] = nil }
         // If the value that an edit was meant to replace is unknown, only the times decide.

@@ -80,7 +80,7 @@ extension Saver {
         let now = ContinuousClock.now
         for index in range {
             let isOld = now - displaced[index].since >= age
-            // What a program has closed is merged at any age.
+            // A file that its writer has closed is merged at any age.
             guard isOld || displaced[index].isOpen else { continue }
             let reading = displaced[index].file.examine(known: displaced[index].known)
             displaced[index].isOpen = reading.isBeingWritten

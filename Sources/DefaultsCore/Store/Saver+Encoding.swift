@@ -76,7 +76,7 @@ extension Saver {
     ///   - file: The file.
     /// - Returns: Its bytes; `nil` if it is binary and small or many keys change, or if it is no longer in the expected
     ///   state.
-    /// - Throws: `notSaved` if the file can't be read now, so that what only its text has isn't lost.
+    /// - Throws: `notSaved` if the file can't be read now, so that comments and the like aren't lost.
     private func bytes(replacedBy plan: SavePlan, in file: DomainFile) throws(DefaultsError) -> [UInt8]? {
         guard plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else { return nil }
         // Up to about a thousand keys, encoding all of them takes less time than the disk.

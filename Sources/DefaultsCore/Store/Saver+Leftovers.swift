@@ -177,7 +177,7 @@ extension Saver {
     ) throws(SystemCall.Failure) -> Bool {
         let current = DomainFile(path: original.path, limits: store.limits).read(known: nil, openWriters: .readAnyway)
         if version.hash == temporary.new {
-            // The original may be torn, since it was being written in place. Even so, don't rewrite it here: a foreign
+            // The original may be torn, since it was being written in place. Even so, don't rewrite it here. A foreign
             // writer may have damaged it since and be about to repair it, and a domain's file is replaced only to save
             // edits of that domain.
             switch current {

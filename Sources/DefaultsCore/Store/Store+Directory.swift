@@ -3,7 +3,7 @@ import Linux
 
 /// The directory's disappearance, and its creation before a save.
 ///
-/// A directory that is gone may have been removed, with its files; or it was moved, or its file system was unmounted,
+/// A directory that is gone may have been removed, with its files. Or it was moved, or its file system was unmounted,
 /// and it is expected to come back with them. Only the open directory tells which.
 extension Store {
     /// Opens the directory, so that it can be told later whether it was removed.

@@ -109,7 +109,7 @@ extension Store {
     /// Reads from the disk.
     ///
     /// - Throws: `directory` if the directory is missing or can't be read. No file has been read then, and no domain
-    ///   counts as removed: the file system may not be mounted, or someone may be about to put the directory back.
+    ///   counts as removed: the file system may not be mounted, or the user may be about to put the directory back.
     package func reloadAll(
         losses: LossPolicy = .confirmLater, isBaseline: Bool = false
     ) throws(DefaultsError) -> ReloadOutcome {

@@ -19,7 +19,7 @@ extension StoreState {
     ///   - domain: The domain to save.
     ///   - hash: The hash of the new version; `nil` if the file is removed.
     ///   - isInPlace: Whether the file itself is written. Even before its content changes, its times then do, so they
-    ///     don't tell whether somebody else has written it.
+    ///     don't tell whether another program has written it.
     mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?, isInPlace: Bool = false) {
         var mark = FileMark(
             domain: domain, hash: hash, revision: plan.revision,
@@ -92,7 +92,7 @@ extension StoreState {
 struct SavePlan {
     /// The edits that the new version includes.
     var edits: [String: Edit]
-    /// The values that the edits change; emptied once the new version is encoded, so that nobody has to copy them.
+    /// The values that the edits change; emptied once the new version is encoded, so that they needn't be copied.
     var base: DomainValues
     var format: PropertyListFormat
     /// The state of the file to replace.

@@ -38,7 +38,7 @@ struct StoreState: LoggedState {
         firstHead = log.head
     }
 
-    /// Notices if the clock has been set back: whatever happened before then counts as no later than now.
+    /// Notices if the clock has been set back: everything before then counts as no later than now.
     mutating func notice(_ now: Timestamp) {
         defer { latest = now }
         guard now < latest else { return }
@@ -106,7 +106,7 @@ struct StoreState: LoggedState {
 
     /// Returns the marks of domains' files that an earlier agent's log file lacks.
     ///
-    /// What has just been read from a file must not be appended to it again, or it grows with every start.
+    /// Entries just read from a file must not be appended to it again, or the file grows with every start.
     func marks(lackedBy earlier: RecoveredLog, _ published: [LogRecord]) -> [LogEntry] {
         var last: [Domain: Revision] = [:]
         for records in [earlier.records, published] { for record in records { last[record.domain] = record.revision } }
