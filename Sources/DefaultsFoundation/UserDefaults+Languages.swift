@@ -6,9 +6,9 @@ extension DefaultsKit.UserDefaults {
     /// Each entry of `AppleLanguages` gets a volatile domain with its name. These domains are searched after the
     /// domains shared by all users and before the registered defaults; "en" always comes last. The value of
     /// `AppleLanguages` comes from the search list, so the program argument `-AppleLanguages "(de)"` works. If the
-    /// search list has no value, the environment supplies it by the rules of gettext: the first of `LC_ALL`,
-    /// `LC_MESSAGES` and `LANG` that is set names the language, and `LANGUAGE` replaces it, unless that first variable
-    /// is "C" or none is set. When the value changes, in this process or another, the domains follow, and observers of
+    /// search list has no value, the environment supplies it by the rules of gettext. The first of `LC_ALL`,
+    /// `LC_MESSAGES` and `LANG` that is set names the language. `LANGUAGE` replaces it, unless that first variable is
+    /// "C" or none is set. When the value changes, in this process or another, the domains follow, and observers of
     /// their keys are notified. An entry that ICU doesn't know as a language gets no domain. An entry's keywords and
     /// extensions, as in "de-u-ca-buddhist", are ignored.
     ///
