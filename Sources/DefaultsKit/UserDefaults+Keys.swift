@@ -23,10 +23,10 @@ extension UserDefaults {
     ///
     /// `+=` and other in-place changes are atomic among the threads of this process that change the key in place, with
     /// `update(_:_:)`, or in a transaction that reads it. Another process may still change the value in between; use
-    /// `update(_:_:)` to prevent that. An in-place change holds a lock, the same for all instances, until it ends:
-    /// don't wait for another thread during it, and don't pass the value as `inout` to an asynchronous function. It
+    /// `update(_:_:)` to prevent that. An in-place change holds a lock, the same for all instances, until it ends.
+    /// Don't wait for another thread during it, and don't pass the value as `inout` to an asynchronous function. It
     /// waits for other threads' in-place changes and the bodies of their updates, but only 50 ms for an update to be
-    /// saved; that update is then repeated after the change. It waits for a transaction of several keys to be saved.
+    /// saved. Such an update is then repeated after the change. It waits for a transaction of several keys to be saved.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get { owner(of: key.domain)[own: key] }
         set { owner(of: key.domain)[own: key] = newValue }

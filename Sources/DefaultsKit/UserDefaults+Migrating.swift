@@ -50,7 +50,7 @@ extension UserDefaults {
     /// ```
     ///
     /// Call it when the program starts, before the key is used. The former name has its value for as long as no step
-    /// removes it, since earlier versions of the program may still be in use. What they set later isn't copied.
+    /// removes it, since earlier versions of the program may still be in use. Values that they set later aren't copied.
     ///
     /// This is a step as those of `migrate(once:_:)`, and has been taken as soon as the key or its former name has a
     /// value. Values of other domains in the search list, and registered ones, don't count.

@@ -177,7 +177,7 @@ extension UserDefaults {
     /// ```
     ///
     /// A transaction that only sets values returns without waiting. A transaction that reads values through its
-    /// argument blocks until it is saved, like `update(_:_:)`, and is checked: if the application's or the suite's
+    /// argument blocks until it is saved, like `update(_:_:)`, and is checked. If the application's or the suite's
     /// domain no longer has the values that were read, the body runs again.
     ///
     /// If the agent ends before it answers, and no other agent knows from its log whether the edit was made, the body
@@ -185,10 +185,10 @@ extension UserDefaults {
     /// `setProblemHandler(_:)`, and nothing is set. If other programs keep changing the keys for a minute, that is
     /// reported, too, and the values are set without the check.
     ///
-    /// A transaction or an update on the same domain in the body becomes part of this one: what it sets is set with the
-    /// rest, or not at all. Other changes that the body makes are made immediately, and again if the body runs again.
-    /// But a key that the transaction has read or set can't be changed around it: such a change is refused and reported
-    /// to the handler. In the body, don't wait for another thread that changes such a key.
+    /// A transaction or an update on the same domain in the body becomes part of this one: its changes are made with
+    /// the rest, or not at all. Other changes that the body makes are made immediately, and again if the body runs
+    /// again. But a key that the transaction has read or set can't be changed around it: such a change is refused and
+    /// reported to the handler. In the body, don't wait for another thread that changes such a key.
     ///
     /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
     ///   current one. It may run several times. If it throws, nothing is set.

@@ -10,7 +10,7 @@ extension UserDefaults {
     /// The manifest is searched in `defaultsd/manifests` in `$XDG_DATA_HOME` and in each of `$XDG_DATA_DIRS`, and read
     /// once, by this call; it waits for the disk. The values belong to the process, as with `register(defaults:)`. A
     /// manifest that can't be read is reported to the handler of `setProblemHandler(_:)`, and so is a domain without
-    /// one, since the app would run with other defaults than it was made for.
+    /// one. In either case, the app would run with other defaults than it was made for.
     ///
     /// ```swift
     /// UserDefaults.standard.register(manifestOf: "org.example.editor")

@@ -9,13 +9,13 @@ extension UserDefaults {
     /// try defaults.update(.launches) { $0 += 1 }
     /// ```
     ///
-    /// Other processes aren't excluded, since Foundation has no such call: what another process sets during this call
+    /// Other processes aren't excluded, since Foundation has no such call: another process's changes during this call
     /// may be overwritten. Nor are calls of Foundation's own `set(_:forKey:)` on other threads, nor, on Apple's
     /// systems, assignments to single keys there, such as `defaults[.quality] = 1`.
     ///
     /// Other threads' updates, transactions and in-place changes, such as `+=`, wait until this update ends. In the
     /// body, don't wait for another thread, and don't change the key in any other way, which the result would
-    /// overwrite. On Apple's systems, Foundation calls observers of `didChangeNotification` within the update: an
+    /// overwrite. On Apple's systems, Foundation calls observers of `didChangeNotification` within the update. An
     /// observer with a queue must not need a thread that waits for this update, such as the main thread.
     ///
     /// - Parameters:

@@ -12,7 +12,7 @@ extension UserDefaults {
     ///
     /// `+=` and other in-place changes are atomic among the threads of this process that change the key in place, with
     /// `update(_:_:)`, or in a transaction. Another process may still change the value in between. An in-place change
-    /// holds a lock, the same for all instances, until it ends: don't wait for another thread during it, and don't pass
+    /// holds a lock, the same for all instances, until it ends. Don't wait for another thread during it, and don't pass
     /// the value as `inout` to an asynchronous function. Observation doesn't track reads.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get { owner(of: key.domain)[own: key] }

@@ -2,8 +2,8 @@
 import Foundation
 public import PropertyList
 
-// What DefaultsKit can't do over Foundation's class, declared so that the compiler says why. Streams are sequences, and
-// enumerations have their cases, since the compiler would otherwise report that these are missing.
+// Features that DefaultsKit lacks over Foundation's class, declared so that the compiler says why. Streams are
+// sequences, and enumerations have their cases, since the compiler would otherwise report that these are missing.
 
 // MARK: Change sets
 

@@ -112,7 +112,7 @@ extension UserDefaults {
     /// ```
     ///
     /// - Parameter change: The change set; it may be another program's, and about any of the user's domains.
-    /// - Returns: What was changed, and which keys keep their values.
+    /// - Returns: The changes made, and the keys that keep their values.
     /// - Throws: A `DefaultsProblem` with the code `agent` if there is no agent or the connection is lost; `edit` if
     ///   the domain is read-only or its file damaged; or `saving` if the values have been changed, but aren't durable
     ///   yet.

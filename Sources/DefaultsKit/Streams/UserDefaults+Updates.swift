@@ -5,7 +5,7 @@ extension UserDefaults {
     /// each change.
     ///
     /// It reports changes by all processes; without an agent, changes by others arrive within a second. On Apple's
-    /// systems, it reports the changes by this process, and those by others only with the next of them: it follows
+    /// systems, it reports the changes by this process, and those by others only with the next of them. It follows
     /// `didChangeNotification`, which Apple's Foundation posts when this process changes a value. A slow consumer
     /// receives only the newest value, and never misses the last one. The stream ends when its task is canceled.
     ///

@@ -16,7 +16,7 @@ public import PropertyList
 /// values, is read as well.
 ///
 /// The command stores a string for `defaults write app size 5`. Therefore, numbers and Booleans are also read from
-/// strings, and strings from numbers. The entire string must be a number or Boolean: an `Int` is read from "5" but not
+/// strings, and strings from numbers. The entire string must be a number or Boolean. An `Int` is read from "5" but not
 /// from "abc" or "5 cm", for which the classic `integer(forKey:)` returns 0 or 5. A value that can't be read is left as
 /// it is and reported once to the handler of `UserDefaults.setProblemHandler(_:)`; the read returns the key's default.
 ///
