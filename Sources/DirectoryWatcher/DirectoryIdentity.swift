@@ -4,7 +4,7 @@ internal import Linux
 
 /// The identity of the directory that a path leads to, however the path is spelled.
 ///
-/// The inode number alone isn't enough: ext4 reuses the number of a deleted directory for the next one created, and
+/// The inode number alone isn't enough. On ext4, the next directory created reuses the number of a deleted one, and
 /// mounting a file system over the directory may not change the number. The first case shows as the end of the watch
 /// (`IN_IGNORED`), the second as a different mount number.
 struct DirectoryIdentity: Hashable, Sendable {

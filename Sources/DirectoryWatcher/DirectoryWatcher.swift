@@ -113,8 +113,8 @@ package final class DirectoryWatcher {
     /// When polling, only a check of the paths detects changes.
     ///
     /// - Parameter checkingPaths: Whether to check the paths even if that isn't due yet.
-    /// - Returns: Everything that has become dirty since the last call: what inotify has reported before this call,
-    ///   and, if the paths were checked, what it doesn't report.
+    /// - Returns: Everything that has become dirty since the last call: inotify's reports before this call, and, if the
+    ///   paths were checked, the changes that it doesn't report.
     package func read(checkingPaths: Bool = false) -> DirtyNames {
         readEvents()
         if checkingPaths || timeToCheck <= .zero { check() }

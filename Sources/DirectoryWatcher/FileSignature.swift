@@ -3,7 +3,7 @@ internal import Linux
 
 /// The results of `lstat` and `stat` for a name, which distinguish one state of a file from another.
 ///
-/// A file that changed within the last tick of its file system's clock may change again with the same time stamps, so a
+/// A file that changed within the last tick of its file system's clock may change again with the same time stamps. So a
 /// fresh signature never proves that a file is unchanged.
 struct FileSignature: Equatable {
     struct Stamp: Equatable {
