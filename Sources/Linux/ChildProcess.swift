@@ -34,7 +34,8 @@ package struct ChildProcess: Sendable {
     ///   - group: The process group that it joins, or 0 for a new one; this process's own if `nil`.
     ///   - leadsSession: Whether it runs in a new session, where the terminal's signals don't reach it.
     ///   - inheritsFiles: Whether it inherits the other descriptors that don't have close-on-exec. A program that
-    ///     outlives this process, or runs beside others, must not hold files open that someone waits to see closed.
+    ///     outlives this process, or runs beside others, must not hold files open that another process waits to see
+    ///     closed.
     /// - Returns: The process.
     /// - Throws: If it can't be started.
     package static func start(

@@ -4,8 +4,8 @@ import Glibc
 /// The mutex used throughout this package, which works in a forked child and is known to the thread sanitizer.
 ///
 /// `Synchronization.Mutex` isn't an alternative. The sanitizer doesn't see its locks, and so reports false races. Nor
-/// does it work in a forked child, for two reasons: it caches the thread's ID, which in a child is still the parent's,
-/// so the kernel refuses the lock as soon as two threads contend for it; and if another thread holds it during the
+/// does it work in a forked child, for two reasons. It caches the thread's ID, which in a child is still the parent's,
+/// so the kernel refuses the lock as soon as two threads contend for it. And if another thread holds it during the
 /// fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`fork_enter`), so a
 /// child never sees a half-changed value.
 ///

@@ -49,6 +49,6 @@ package enum SystemCall {
 }
 
 extension pollfd {
-    /// Whether `poll` has found that nobody reads a pipe or a socket anymore, or that the descriptor isn't open.
+    /// Whether `poll` has found that a pipe or a socket has no reader anymore, or that the descriptor isn't open.
     package var isClosed: Bool { revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 }
 }
