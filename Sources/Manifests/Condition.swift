@@ -166,7 +166,7 @@ extension Condition {
         for depth in [0] + scopes.indices.dropFirst().reversed() {
             guard let found = scopes[depth].find(parts[...]) else { continue }
             let path = names[..<depth] + found.names
-            // What the paths have in common leads to the same elements of arrays.
+            // The part that the paths have in common leads to the same elements of arrays.
             var common = 0
             while common < names.count, common < path.count - 1, names[common] == path[common] { common += 1 }
             return Route(

@@ -52,7 +52,7 @@ extension Manifest {
         limitedTo rules: Set<Violation.Rule> = Set(Violation.Rule.allCases)
     ) -> [Violation] {
         let found = violations(of: keys, in: new, limitedTo: rules)
-        // What isn't among the first hundred, or is too large to be checked, may be new.
+        // A violation beyond the first hundred, or in a value too large to be checked, may be new.
         if found.isEmpty || found.count >= ManifestCheck.limit || found.contains(where: { $0.rule == .size }) {
             return found
         }
@@ -106,7 +106,7 @@ private struct ManifestCheck {
     private var work: Int
     /// The steps that each key gets, however much the others have needed.
     private static let share = 5_000
-    /// The number of steps of the path to the first sensitive container; what is inside must not be named.
+    /// The number of steps of the path to the first sensitive container, whose contents must not be named.
     private var secretDepth: Int?
 
     init(domain: PropertyListValue, rules: Set<Violation.Rule>, work: Int) {
@@ -131,7 +131,7 @@ private struct ManifestCheck {
         violations.append(Violation(key: key, path: Array(shown), rule: rule, limit: limit))
     }
 
-    /// Checks a value, and what it contains.
+    /// Checks a value and its contents.
     mutating func check(_ value: PropertyListValue, _ spec: ManifestKey) {
         let formerDepth = secretDepth
         if spec.isSensitive, formerDepth == nil { secretDepth = path.count }

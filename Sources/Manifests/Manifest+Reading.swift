@@ -23,7 +23,7 @@ package struct ManifestProblem: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension Manifest {
-    /// Reads a manifest; what can't be used is left out, and named.
+    /// Reads a manifest; unusable parts are left out, and named.
     ///
     /// - Parameters:
     ///   - value: The property list.
@@ -143,7 +143,7 @@ private struct ManifestReader {
         return key
     }
 
-    /// Reads whether a key is sensitive; what isn't understood counts as a wish that it be.
+    /// Reads whether a key is sensitive; a value that isn't a Boolean counts as true.
     private mutating func isSensitive(_ rest: inout ManifestEntries) -> Bool {
         let value = rest.values["pfm_sensitive"]
         let isSet = flag("pfm_sensitive", &rest)

@@ -41,7 +41,7 @@ package struct Manifest: Sendable, Hashable {
             }
             if key.subkeys.contains(where: { $0.looksOutside(at: 1) }) { outward.insert(position) }
             if let first = positions[key.name] {
-                // What one of them keeps secret, the other must not show.
+                // Neither may show a secret of the other.
                 if key.containsSensitive { root.subkeys[first].isSensitive = true }
             } else {
                 positions[key.name] = position
@@ -194,7 +194,7 @@ package struct ManifestKey: Sendable, Hashable {
     /// Returns whether a name in a manifest stands for any key.
     package static func isFree(_ name: String) -> Bool { name == freeKey || name == freeValue }
 
-    /// The subkeys without those that stand for any key.
+    /// The named subkeys, without wildcards.
     package var fixedSubkeys: [ManifestKey] { subkeys.filter { !Self.isFree($0.name) } }
 
     /// Whether a dictionary may have keys that the manifest doesn't name.
@@ -233,7 +233,7 @@ package struct ManifestKey: Sendable, Hashable {
     /// Returns the part of a value that is a setting for all machines; `nil` if nothing is.
     private func setting(_ value: PropertyListValue) -> PropertyListValue? {
         if scope != .roaming || isSensitive { return nil }
-        // What is secret inside can't be found in a value of another type.
+        // Secret parts can't be found in a value of another type.
         if containsSensitive, kind?.includes(value) != true { return nil }
         switch value {
         case .dictionary(let entries) where !subkeys.isEmpty:

@@ -1,6 +1,6 @@
 /// A regular expression that a value must match, without look-around, back-references and options.
 ///
-/// A match takes time in proportion to the text's length: every position of the expression that the text may have
+/// A match takes time in proportion to the text's length. Every position of the expression that the text may have
 /// reached is followed at once, so no text makes it try again (Thompson, "Regular Expression Search Algorithm", 1968).
 /// A match may be anywhere in the text, unless the expression has `^` and `$`.
 ///
