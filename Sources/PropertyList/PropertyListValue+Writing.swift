@@ -6,8 +6,8 @@ extension PropertyListValue {
     /// - Parameter format: The format to write. Reading the result back gives `asStored(in: format)`.
     /// - Returns: The document; text is UTF-8 and ends with a newline.
     /// - Throws: A `PropertyListError`. Its code is `unrepresentable`, with the key path, if the format can't represent
-    ///   a value (XML: control characters, years outside 0 to 9999; binary can represent everything), or `tooDeep` if
-    ///   containers are nested more than 512 levels deep, which readers would refuse.
+    ///   a value (XML: control characters, years outside 0 to 9999; binary can represent everything). It is `tooDeep`
+    ///   if containers are nested more than 512 levels deep, which readers would refuse.
     public func write(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
         switch format {
         case .xml:

@@ -1,7 +1,7 @@
 /// An index of the scalars already written, keyed by their bytes, which fully identify an object.
 ///
-/// It is a hash table of object numbers. Each process uses a different hash function, so nobody can craft a document
-/// whose values all collide.
+/// It is a hash table of object numbers. Each process uses a different hash function, so an attacker can't craft a
+/// document whose values all collide.
 struct ScalarIndex {
     private struct Slot {
         var hash: UInt32

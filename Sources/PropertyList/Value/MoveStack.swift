@@ -121,8 +121,8 @@ extension MoveStack<PropertyListValue> {
     /// Pops the topmost values and keys as a dictionary; if keys are equal, the last one's value wins, as in
     /// Foundation.
     ///
-    /// The dictionary is built in one go, so it never grows, and no reference count changes between two insertions,
-    /// where the change would stall on memory that the previous insertion has just written. `distinct` is the maximum
+    /// The dictionary is built in one go, so it never grows, and no reference count changes between two insertions.
+    /// Such a change would stall on memory that the previous insertion has just written. `distinct` is the maximum
     /// number of different keys.
     mutating func popDictionary(
         _ number: Int, keys: inout MoveStack<String>, distinct: Int = .max

@@ -1,6 +1,6 @@
 /// A writer of XML property lists in Apple's layout, byte for byte.
 ///
-/// It differs where Foundation on Linux is wrong: a carriage return is written as `&#13;` so that it survives, a
+/// It differs where Foundation on Linux is wrong. A carriage return is written as `&#13;` so that it survives, a
 /// character that XML forbids is an error, reals have the shortest text that reads back exactly, and `-0.0` retains its
 /// sign.
 struct XMLWriter: ~Copyable {
