@@ -158,7 +158,7 @@ extension Engine {
     /// Applies a conditional edit, and saves it immediately.
     ///
     /// The condition is checked against the file, under the directory's lock. If it were checked only in memory, it
-    /// might seem to hold while another process (such as a command that found no agent) is replacing the file; the
+    /// might seem to hold while another process (such as a command that found no agent) is replacing the file. The
     /// later of the two saves would then undo an edit that was already confirmed.
     ///
     /// - Parameters:

@@ -8,8 +8,8 @@ import ServiceLifecycle
 /// The driver of the agent's store, which reloads files reported by the watcher and saves edits when they are due.
 ///
 /// It shares the server's event loop, so a changed file is read, merged and published on the thread that sends the
-/// change to the subscribers. Whatever may wait for the disk is done by `DiskThread`: saves, and reading files that are
-/// large or on a slow file system. Saves have a thread of their own.
+/// change to the subscribers. Work that may wait for the disk is done by `DiskThread`: saves, and reading files that
+/// are large or on a slow file system. Saves have a thread of their own.
 ///
 /// It is an actor, with the loop as its executor, because saves and barriers suspend, and so that the compiler keeps
 /// other threads away from its state. The loop's callbacks already run on the actor's executor, so they enter the actor

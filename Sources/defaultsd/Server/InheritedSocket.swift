@@ -30,7 +30,7 @@ struct InheritedSocket: Sendable {
             Self.option(SO_ACCEPTCONN, of: number) == 1
         else { throw Self.unsuitable("passed no listening Unix stream socket") }
         guard let path = UnixAddress(of: number)?.path else { throw Self.unsuitable("passed a socket without a file") }
-        // Nobody knows which directory it is relative to.
+        // The directory that it is relative to is unknown.
         guard Path.isAbsolute(path) else { throw Self.unsuitable("passed a socket with the relative path \(path)") }
         self.path = path
         setInheritance(false)

@@ -97,7 +97,7 @@ final class Server: Service, EngineSubscribers {
     /// Starts accepting connections.
     ///
     /// Clients are accepted only once the agent knows everything that happened before they could find it. Until then,
-    /// they use the files directly, and whatever one client has saved must be visible to the next.
+    /// they use the files directly, and a client's saved edits must be visible to the next.
     func listen() async throws {
         // Add one for the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
@@ -257,7 +257,7 @@ final class Server: Service, EngineSubscribers {
     private func endIfAlone() {
         guard endsWhenAlone.value, connections.value.isEmpty else { return }
         if store.unlogged().isEmpty { return end() }
-        // Nobody would learn that edits were lost: the process that could have shown it has exited.
+        // The loss of edits would go unnoticed: the process that could have shown it has exited.
         guard !isEndScheduled.value else { return }
         isEndScheduled.value = true
         eventLoop.scheduleTask(in: .seconds(1)) {
@@ -280,8 +280,8 @@ final class Server: Service, EngineSubscribers {
 
     /// Sends new records to all subscriptions, except those of the connection that is being served, if any.
     ///
-    /// Called only on the event loop. A connection that has made an edit calls this before it sends its answer, because
-    /// the answer wakes a thread that is likely to get the processor on which the agent is running.
+    /// Called only on the event loop. A connection that has made an edit calls this before it sends its answer. The
+    /// answer then wakes a thread that is likely to get the processor on which the agent is running.
     func pumpIfNeeded(except served: ConnectionHandler? = nil) {
         guard isWaking.exchange(false, ordering: .acquiringAndReleasing) else { return }
         for connection in connections.value.values where connection !== served { connection.pump() }

@@ -3,7 +3,7 @@ import ServiceLifecycle
 
 /// A task executor that runs tasks on an event loop.
 ///
-/// All of the agent's tasks run this way. Swift's default thread pool is Dispatch's, which on Linux wakes up once a
+/// All of the agent's tasks run this way. Swift's default thread pool is Dispatch's. On Linux, that wakes up once a
 /// second for the life of the process to check whether it has enough threads (`_dispatch_workq_monitor_pools` in
 /// libdispatch's `workqueue.c`). An idle agent shouldn't wake up at all.
 final class EventLoopExecutor: TaskExecutor {
