@@ -32,11 +32,11 @@ struct UndoCommand {
                     ? "only newer changes are \(isRedo ? "redone" : "undone")" : "keeps its value"
                 Failure.report("\(name) \(key.printable) was changed later\(time), and \(consequence).")
             }
-            // With names of keys, nobody asks about others.
+            // A user who names keys doesn't ask about others.
             let hasExcludedKeys = outcome.hasExcludedKeys && filter.keys.isEmpty
             if hasExcludedKeys { Failure.report(style.excluded(outcome.domain)) }
             if outcome.changes.isEmpty, outcome.kept.isEmpty, !hasExcludedKeys {
-                Failure.report("\(name) already has the values from before.")
+                Failure.report("\(name) already has its earlier values.")
             }
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
@@ -97,7 +97,7 @@ struct UndoCommand {
                 continue
             }
             if !options.program.includes(next.changeSet) { continue }
-            // What has nothing but excluded keys is mentioned, but doesn't count.
+            // A change set of excluded keys alone is mentioned, but doesn't count.
             let counts = !next.changeSet.changes.isEmpty
             if counts, !found.contains(next.first), found.count == limit { continue }
             if counts { found.insert(next.first) }
@@ -106,7 +106,7 @@ struct UndoCommand {
         return (found.count, since?.revision ?? end)
     }
 
-    /// Checks that a change set that the user has named can be taken back.
+    /// Checks that a change set that the user has named can be reversed.
     private func check(_ named: StandingChanges.Element) throws {
         let number = named.record.revision
         if isRedo, !named.isUndo {
@@ -127,7 +127,7 @@ struct UndoCommand {
             .notFound)
     }
 
-    /// Returns the maximum number of change sets to take back.
+    /// Returns the maximum number of change sets to reverse.
     private var limit: Int {
         if let last = options.last { return last }
         return since == nil ? 1 : .max

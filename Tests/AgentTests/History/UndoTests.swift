@@ -114,7 +114,7 @@ struct UndoTests {
         }
     }
 
-    @Test("An undo since some time takes back a redo that was made since then")
+    @Test("An undo since some time reverses a redo that was made since then")
     func redone() throws {
         try AgentProcess.withAgent { agent in
             for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
@@ -127,7 +127,7 @@ struct UndoTests {
         }
     }
 
-    @Test("An undo since some time also takes back the undos that were made since then")
+    @Test("An undo since some time also reverses the undos that were made since then")
     func undone() throws {
         try AgentProcess.withAgent { agent in
             for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
@@ -142,7 +142,7 @@ struct UndoTests {
         }
     }
 
-    @Test("Changes that cancel each other out are taken back, too")
+    @Test("Changes that cancel each other out are undone, too")
     func canceled() throws {
         try AgentProcess.withAgent { agent in
             let connection = try agent.connect()
@@ -160,7 +160,7 @@ struct UndoTests {
             try write(agent, "org.b", "key", "1")
             for value in ["2", "1"] { try write(agent, "org.b", "key", value) }
             let outcome = try agent.defaults("undo", "--last", "2")
-            #expect(outcome.status == 0 && outcome.errors.contains("org.b already has the values from before."))
+            #expect(outcome.status == 0 && outcome.errors.contains("org.b already has its earlier values."))
         }
     }
 
@@ -241,7 +241,7 @@ struct UndoTests {
                 "defaults: org.a: keys that HistoryExcludes or a manifest keeps out of the history keep their values.\n"
             #expect(undo.errors == note && undo.status == 1)
             #expect(try agent.defaults("read", "org.a", "password").output == "new\n")
-            // What isn't in the history at all is passed over, but not silently.
+            // A change that isn't in the history at all is passed over, but not silently.
             try write(agent, "org.a", "password", "newer")
             let older = try agent.defaults("undo", "org.a")
             #expect(older.output == "org.a user  \"ada\" → (none)\n" && older.errors == note && older.status == 1)
