@@ -187,8 +187,8 @@ struct BridgedRequests {
     /// Begins with the next agent, or the first one.
     ///
     /// - Parameter log: The log of the agent.
-    /// - Returns: The messages to send to it, with which streams resume and unanswered requests are sent again; and the
-    ///   answers to edits of which nobody knows whether they were made, since the agent has another log.
+    /// - Returns: The messages that resume streams and repeat unanswered requests; and, if the agent has another log,
+    ///   the answers to edits whose outcomes are unknown.
     mutating func resume(in log: Epoch) -> (messages: [DomainValues], answers: [DomainValues]) {
         (epoch, readings, widenings) = (log, [:], [:])
         var messages: [DomainValues] = []

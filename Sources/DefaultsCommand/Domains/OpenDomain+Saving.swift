@@ -58,7 +58,7 @@ extension OpenDomain {
         repeat {
             do throws(DefaultsError) {
                 let backend = try choice.open().backend
-                // What is in effect before the call is durable after it.
+                // Values in effect before the call are durable after it.
                 let snapshot = try backend.snapshot(of: domain)
                 try backend.synchronize(domain)
                 if snapshot.damage == nil, edit.isInEffect(in: snapshot.values), try isOnDisk() { return true }

@@ -3,7 +3,7 @@ import PropertyList
 
 /// A profile: the keys of some domains to set or remove, as `defaults record` prints and `defaults apply` reads it.
 ///
-/// In a file, it is a property list with the entry `Domains`, an array of dictionaries with the entries `Domain`,
+/// In a file, it is a property list with the entry `Domains`, an array of dictionaries. Each has the entries `Domain`,
 /// `Host` (omitted for any host), `Set` (a dictionary) and `Remove` (an array of keys).
 struct Profile {
     var edits: [Domain: Difference] = [:]

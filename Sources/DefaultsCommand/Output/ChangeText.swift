@@ -140,7 +140,7 @@ package struct ChangeText {
         }
     }
 
-    /// Returns the number of what was taken back, or the first and the last number.
+    /// Returns the number of the change that was reversed, or the first and the last number.
     private func numbers(_ newest: Cursor, back reach: UndoReach) -> String {
         let oldest = min(reach.oldest.values.min() ?? newest.revision, newest.revision)
         return oldest == newest.revision ? "\(oldest)" : "\(oldest) to \(newest.revision)"

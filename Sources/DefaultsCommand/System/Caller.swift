@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The program that runs this command, which has often ended by the time somebody asks who made a change.
+/// The program that runs this command, which has often ended by the time the user asks who made a change.
 enum Caller {
     /// The environment variable that names the caller; if it is empty, no caller is recorded.
     static let variable = "DEFAULTS_ORIGIN"
@@ -21,7 +21,7 @@ enum Caller {
         return found.utf8.count <= Origin.maximumLength ? found : Path.lastName(of: found).prefix(bytes: 255)
     }()
 
-    /// The programs that run a command for somebody else.
+    /// The programs that run a command on behalf of their caller.
     private static let runners: Set = ["doas", "setsid", "su", "sudo", "timeout", "xargs"]
     private static let shells: Set = ["ash", "bash", "busybox", "dash", "fish", "ksh", "mksh", "sh", "zsh"]
     private static let interpreters: Set = ["lua", "node", "perl", "php", "python", "ruby", "tclsh"]

@@ -20,7 +20,7 @@ struct AgentSearch {
     /// - Parameters:
     ///   - isAgain: Whether this is a reconnect, which gives a supervisor time to restart the agent.
     ///   - end: The time at which to give up; `nil` for none.
-    ///   - needsReader: Whether to give up if standard output has no reader, so that no agent is started for nobody.
+    ///   - needsReader: Whether to give up if standard output has no reader, so that no agent is started in vain.
     /// - Returns: The connection; `nil` after giving up.
     /// - Throws: If the agent that answers can't be used, or no agent answers and none can be started.
     mutating func connect(

@@ -200,7 +200,7 @@ struct ManifestVerb: ParsableCommand {
                         + "Correct it, or use --force to replace it.", .dataError)
             }
             var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
-            // A part that a file can't express must not look like another description.
+            // A description that a file can't express in full must not look like another one.
             let others = both.merge(Manifest.read(imported.manifest.propertyList).manifest ?? imported.manifest)
             if !others.isEmpty {
                 both.notes.append(

@@ -160,7 +160,7 @@ private final class Interruption {
         let input = ends[0]
         let isStarted = DetachedThread.start {
             if let watch = try? SignalWatch() {
-                // Nobody would read the profile if the reader of standard output is gone.
+                // Once standard output has no reader, the profile would go unread.
                 let reader = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
                 while StandardOutput.hasReader, case .childChanged = watch.wait(for: reader) {}
             }
