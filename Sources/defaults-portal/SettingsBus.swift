@@ -24,7 +24,7 @@ final class SettingsBus {
 
     /// Connects to the session's bus, and takes the portal's name.
     ///
-    /// - Throws: `Failure` if there is no bus, or another program has the name.
+    /// - Throws: `Failure` if there is no bus, or another program owns the name.
     init() throws(Failure) {
         var bus: OpaquePointer?
         let result = sd_bus_open_user(&bus)
@@ -39,7 +39,7 @@ final class SettingsBus {
                 read_all: { context, patterns, answer, _ in SettingsBus.at(context).readAll(patterns, into: answer) }))
         try check(settings_object_add(bus, object), "The settings can't be put on D-Bus")
         let outcome = sd_bus_request_name(bus, Self.name, 0)
-        if outcome == -EEXIST { throw Failure("Another program has the name \(Self.name) on D-Bus") }
+        if outcome == -EEXIST { throw Failure("Another program already owns the name \(Self.name) on D-Bus") }
         try check(outcome, "The name \(Self.name) can't be taken on D-Bus")
     }
 
