@@ -4,8 +4,8 @@ import DefaultsCore
 /// The rules by which the page is served to one browser of the user, and to no other program.
 ///
 /// The loopback interface is open to all users and to every page in every browser. So a request must name this machine
-/// as its host, which a page of another site can't make the browser do; it needs the secret path, and the cookie that
-/// only the holder of the entrance token gets; and what changes something must come from this server's own page.
+/// as its host, which a page of another site can't make the browser do. It needs the secret path, and the cookie that
+/// only the holder of the entrance token gets. A request that changes something must come from this server's own page.
 struct Access {
     /// A reason why a request isn't answered.
     enum Refusal: String {

@@ -101,12 +101,12 @@ final class Viewer: Sendable {
         try loop.submit { [self] in state.value.access.address(port: port) ?? "" }.wait()
     }
 
-    /// Calls a function when the address was used.
+    /// Calls a function once the address has been used.
     func whenEntered(_ body: @escaping @Sendable () -> Void) {
         loop.execute { [self] in state.value.whenEntered = body }
     }
 
-    /// Calls a function if the address wasn't used in time.
+    /// Calls a function if the address isn't used in time.
     func ifNotEntered(within time: TimeAmount, _ body: @escaping @Sendable () -> Void) {
         loop.scheduleTask(in: time) { [self] in
             if state.value.access.token != nil { body() }

@@ -20,7 +20,7 @@ export function browse(go) {
     let unlighting = null;
     let lightLeft = Infinity;
     let selected = 0;
-    // How far the tree is scrolled, which an element that is taken out of the page forgets.
+    // The tree's scroll position, which an element loses when it is taken out of the page.
     let top = 0;
     let current = { id: null, key: null };
     // Whether a row of the tree is being chosen.
@@ -28,7 +28,7 @@ export function browse(go) {
     // Whether the tree is to show what was chosen elsewhere, which may not have arrived yet.
     let isSought = false;
     const open = new Set();
-    // The text that was typed to find a row, and its time.
+    // The text typed to find a row, and its time.
     let typed = "";
     let typedAt = -Infinity;
 

@@ -74,7 +74,7 @@ export function changes() {
             for (const item of items) item.classList.add("lit");
             // Without motion, the light would stay.
             setTimeout(() => { for (const item of items) item.classList.remove("lit"); }, litTime);
-            // The focused row stays.
+            // An item with the focus stays.
             for (const item of [...list.children].slice(shownLimit)) {
                 if (!item.contains(document.activeElement)) item.remove();
             }

@@ -1,4 +1,4 @@
-// What is selected: a domain, or a key with its layers and its history.
+// The selection: a domain, or a key with its layers and its history.
 
 import { beginning } from "./difference.js";
 import { button, confirm, h, input, notify, redraw, scroll, table, time } from "./dom.js";
@@ -83,7 +83,7 @@ export function detail(side, go) {
                 h("p", h("label", { for: "new-domain" }, "Name, such as org.example.editor"), name)));
     }
 
-    // Draws the same anew; what was opened and typed stays.
+    // Draws the same anew; opened parts and typed text stay.
     function redrawWelcome() {
         const former = side.querySelector("#new-domain");
         const isFocused = former !== null && former === document.activeElement;
@@ -371,7 +371,7 @@ export function detail(side, go) {
         }
     }
 
-    // Looks up what may have changed about the selection; what is being typed stays.
+    // Looks up what may have changed about the selection; text being typed stays.
     function refresh() {
         clearTimeout(refreshing);
         refreshing = null;
@@ -415,7 +415,7 @@ export function detail(side, go) {
                 edited?.update(value);
             }
             if (!update.isReset && !consulted(domain).some((id) => update.domains.has(id))) return;
-            // What changes all the time is looked up once a second.
+            // Frequent changes are looked up only once a second.
             refreshing ??= setTimeout(refresh, 1000);
         },
     };

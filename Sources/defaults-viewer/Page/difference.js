@@ -10,11 +10,11 @@ const before = 24;
 // The number of differences that are shown at first.
 const first = 8;
 
-// Returns the parts that differ: the path to each, which consists of keys and indexes, and its old and new value, of
-// which one is undefined if the part was added or removed.
+// Returns the parts that differ: the path to each, which consists of keys and indexes, and its old and new value. One
+// of these is undefined if the part was added or removed.
 //
-// If lists have other lengths, what is the same at their begin and at their end is left out. With `isWhole`, such lists
-// are one part, since an index doesn't say which element is meant.
+// If lists have other lengths, equal elements at their ends are left out. With `isWhole`, such lists are one part,
+// since an index doesn't say which element is meant.
 export function differences(old, now, isWhole = false, path = []) {
     const type = old === undefined || now === undefined ? null : typeOf(old) === typeOf(now) ? typeOf(old) : null;
     if (type === "dictionary") {

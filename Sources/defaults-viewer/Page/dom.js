@@ -1,4 +1,4 @@
-// Elements, made without markup: what comes from preferences is always text.
+// Elements, made without markup: contents of preferences are always text.
 
 // Creates an element with classes ("p.note"), attributes and event handlers ({ onclick: … }), if any, and children.
 export function h(name, ...children) {
@@ -27,7 +27,7 @@ export function input(attributes) {
     return h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
 }
 
-// Creates a form with a class and what it does.
+// Creates a form with a class and an action.
 export function form(name, submit, ...children) {
     return h("form", { class: name, onsubmit: (event) => { event.preventDefault(); submit(); } }, ...children);
 }

@@ -66,16 +66,16 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     let isDirty = false;
     // Whether a dictionary or a list is edited as JSON.
     let isJSON = false;
-    // What was typed last, and its type: other types begin with it.
+    // The text typed last, and its type: other types begin with it.
     let original;
-    // What the form began with.
+    // The form's initial text.
     let begun;
     // The value that is being saved, whether to save once more, and the number of the change that was last seen here:
     // values from before it may still arrive.
     let saving = null;
     let isQueued = false;
     let awaited = 0;
-    // What the user decides about, if another program was quicker.
+    // The conflict that the user decides, if another program was quicker.
     let asked = null;
     const type = h("select", { "aria-label": "Type", onchange: () => convert() },
         types.map((type) => h("option", { value: type }, typeNames[type])));
@@ -167,7 +167,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         } catch (error) {
             return complain(error.message);
         }
-        // Text that was typed meanwhile isn't checked.
+        // Text typed meanwhile isn't checked.
         if (field !== former || textOf() !== typed) return;
         // A text that can't be an outline stays as it is.
         const begun = field.place ? editable(parse(typed, true)) : typed;
@@ -226,7 +226,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             h("input", { type: "checkbox", value: bit, checked: bit !== "0" && (all & BigInt(bit)) === BigInt(bit) }));
         const set = h("fieldset", { ...attributes, tabindex: "-1" },
             choices.map(([bit, title], index) => h("label", boxes[index], ` ${title ?? bit}`)));
-        // What isn't touched stays, since choices may share bits.
+        // Bits of untouched boxes stay, since choices may share bits.
         const isFirst = new Map(boxes.map((box) => [box, box.checked]));
         set.read = () => `${boxes.reduce((sum, box) => box.checked === isFirst.get(box) ? sum
             : box.checked ? sum | BigInt(box.value) : sum & ~BigInt(box.value), all)}`;
@@ -344,7 +344,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     function complain(reason) {
         problem.textContent = reason;
         problem.hidden = false;
-        // What was said before is over.
+        // The earlier notice is over.
         notify(whole.isConnected ? "" : reason);
     }
 
@@ -418,7 +418,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         conflict.hidden = true;
     }
 
-    // Shows a new value, or says that there is one: what was typed stays.
+    // Shows a new value, or says that there is one: typed text stays.
     function update(now) {
         latest = now;
         if (saving && areSame(now, saving.wanted) || store.revision < awaited) return;

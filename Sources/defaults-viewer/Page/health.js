@@ -56,7 +56,7 @@ export function health() {
         });
     }
 
-    // Shows the machines of the fleet, and what is held back; nothing if this machine is in none.
+    // Shows the machines of the fleet, and the keys held back; nothing if this machine is in none.
     async function readFleet() {
         const { status: code, output } = await run({ verb: "fleet" }).catch(() => ({}));
         if (code !== 0) return fleet.replaceChildren();

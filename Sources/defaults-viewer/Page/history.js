@@ -14,7 +14,7 @@ const pageSize = 100;
 const rowLimit = 500;
 
 export function history(go) {
-    // What is asked for, with the number of the oldest record that is shown.
+    // The current request, with the number of the oldest record that is shown.
     let asked = {};
     // Counts the answers about two moments.
     let answers = 0;

@@ -1,4 +1,4 @@
-// What manifests say about keys: their titles, what they may be, and which are secret.
+// Keys as manifests describe them: their titles, their possible values, and which are secret.
 
 import { parse, run } from "./server.js";
 import { text } from "./values.js";

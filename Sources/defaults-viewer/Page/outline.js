@@ -34,7 +34,7 @@ function visit(parent, act, path = []) {
     });
 }
 
-// Returns the value of an element, in which what can't be a value is the text that was typed; calls a function with the
+// Returns the value of an element, with the typed text in place of each invalid value. Calls a function with the
 // element, the reason, and the column for each.
 function valueOf(one, complain = () => {}) {
     if (isList(one)) return one.parts.map((part) => valueOf(part, complain));

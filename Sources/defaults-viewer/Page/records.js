@@ -125,7 +125,7 @@ function fromLog(line) {
 async function undo({ revision: number }) {
     try {
         const trial = await run({ verb: "undo", number, dryRun: true });
-        // What isn't undone is in the errors.
+        // The errors name the changes that aren't undone.
         const action = trial.output ? "Undo" : null;
         const contents = h("pre", `${trial.output}\n${trial.errors}`.trim() || "Nothing would change.");
         const title = action ? `Undo change ${number}?` : `Change ${number} can't be undone`;

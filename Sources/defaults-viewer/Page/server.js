@@ -12,7 +12,7 @@ let waiting = [];
 let over = null;
 let report = () => {};
 
-// How far the browser's clock is ahead of the viewer's, in milliseconds: the browser may run on another machine.
+// The milliseconds by which the browser's clock is ahead of the viewer's: the browser may run on another machine.
 let skew = 0;
 
 // Returns the viewer's time in milliseconds.

@@ -1,4 +1,4 @@
-// What the page knows, and the views that are told of changes.
+// The page's state, and the views that are notified of changes.
 
 import { apply, identity } from "./model.js";
 import { giveUp, prove } from "./server.js";

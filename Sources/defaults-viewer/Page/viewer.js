@@ -43,7 +43,7 @@ function show() {
     for (const link of document.querySelectorAll("nav a")) {
         if (link.dataset.view !== name) link.removeAttribute("aria-current");
         else link.setAttribute("aria-current", "page");
-        // What is selected stays so while another view is shown.
+        // The selection stays while another view is shown.
         if (name === "browse" && link.dataset.view === name) link.href = Object.keys(place).length ? address(place) : "#view=browse";
     }
     if (current !== name) main.replaceChildren(views[name].view);
