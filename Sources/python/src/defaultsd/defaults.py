@@ -310,7 +310,7 @@ class Defaults:
                 managed = location.managed if domain.user == "managed" else None
                 result.append((domain, read_file(self._path(domain), managed=managed)))
             except DefaultsError as error:
-                # As with an agent, nobody is bound by a file that others than root may have written.
+                # As with an agent, a file that others than root may have written isn't binding.
                 if error.code != "untrusted":
                     raise
                 _warn_once(str(error))

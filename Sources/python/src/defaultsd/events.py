@@ -92,7 +92,7 @@ class Change:
     cursor: str
     """The position after the event, from which a stream resumes."""
     violations: tuple[Violation, ...] = ()
-    """What the changes break in the domain's manifest. The values are in effect nevertheless."""
+    """The rules of the domain's manifest that the changes break. The values are in effect nevertheless."""
 
 
 @dataclass(frozen=True)

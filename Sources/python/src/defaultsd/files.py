@@ -73,7 +73,7 @@ def _parse(data: bytes, path: str) -> dict[str, Any]:
 
 
 def _check_trust(path: str, status: os.stat_result, managed: str) -> None:
-    """Check that nobody but root can have written a file in the managed directory."""
+    """Check that root alone can have written a file in the managed directory."""
     current = path
     while True:
         if status.st_uid != 0 or status.st_mode & 0o022:

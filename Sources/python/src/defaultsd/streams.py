@@ -106,7 +106,7 @@ class Stream(Iterator[T], AsyncIterator[T]):
         raise TypeError("A stream can't be copied or pickled. Create one where it is read, from `cursor` on.")
 
     def __del__(self) -> None:
-        # Nobody else can use the stream now, and another process's copy of the lock may be held forever.
+        # No other thread can use the stream now, and another process's copy of the lock may be held forever.
         if self._wake >= 0:
             self._steps.close()
             os.close(self._wake)
