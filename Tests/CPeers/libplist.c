@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// What they return depends on the version; what they leave tells as much.
+// Their return types depend on the version; the results that they store tell as much.
 static void (*read_memory)(const char *, uint32_t, void **);
 static void (*write_xml)(void *, char **, uint32_t *);
 static void (*write_binary)(void *, char **, uint32_t *);

@@ -169,7 +169,7 @@ struct BindingTests {
         document.isSilent = true
         #expect(await until { defaults.bool(forKey: "silent") })
         #expect(defaults.values() == ["silent": true])
-        // A change by someone else doesn't overwrite the edit.
+        // A change by another program doesn't overwrite the edit.
         defaults[.title] = "b"
         defaults.set(false, forKey: "silent")
         #expect(await until { !document.isSilent })

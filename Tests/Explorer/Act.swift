@@ -15,15 +15,15 @@ enum Act: String, CaseIterable {
     case rewrite
     /// A failing program leaves the file empty.
     case truncate
-    /// Somebody removes the file.
+    /// The user removes the file.
     case remove
-    /// Somebody moves the file elsewhere, and leaves a link.
+    /// The user moves the file elsewhere, and leaves a link.
     case symbolicLink = "symbolic-link"
-    /// Somebody gives the file a second name.
+    /// The user gives the file a second name.
     case hardLink = "hard-link"
-    /// Somebody changes the file's permissions.
+    /// The user changes the file's permissions.
     case chmod
-    /// Somebody replaces the directory by a copy of itself.
+    /// The user replaces the directory by a copy of itself.
     case remake
     /// A command sets another key.
     case command
@@ -68,7 +68,7 @@ enum Act: String, CaseIterable {
             try trial.writeForeign(in: trial.path, as: .inPlace, ["foreign": "rewritten"], isCertain: isCertain)
         case .truncate:
             guard RawFile.exists(trial.path) else { return }
-            // If nobody has read what another program wrote before, it is gone.
+            // An unread earlier write by another program is gone.
             if trial.scenario.isForeign { trial.doubt() }
             trial.markDamaged()
             trial.recordLoss(isCertain: false) { Glibc.truncate(trial.path, 0) }

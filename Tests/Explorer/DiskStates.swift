@@ -3,10 +3,9 @@ import Glibc
 
 /// The states of the disk that a power failure may leave, computed from a program's calls.
 ///
-/// The rules are those of a strict POSIX system: what an `fsync` of the file or the directory hasn't confirmed may be
-/// on the disk or not, each change for itself, except that a rename is one step. A file's data may also be there in
-/// part, or its size without its data. The states of ext4 are among them: there, names change in order, and data may be
-/// missing.
+/// The rules are those of a strict POSIX system. A change that no `fsync` of the file or the directory has confirmed
+/// may be on the disk or not, each for itself; a rename is one step. A file's data may also be there in part, or its
+/// size without its data. The states of ext4 are among them: there, names change in order, and data may be missing.
 struct DiskStates {
     /// A change of the disk.
     private struct Change {
@@ -153,7 +152,7 @@ struct DiskStates {
         rests += open.indices.flatMap { [.allBut($0), .only($0)] }
         rests += (0...named).flatMap { [.first($0, withData: true), .first($0, withData: false)] }
         if let last = open.last, case .write(_, let bytes) = changes[last].effect {
-            // A sector is written as a whole, but what is appended to a log may be missing from any byte on.
+            // A sector is written as a whole, but an addition to a log may be missing from any byte on.
             let step = changes[last].isAppended ? max(1, bytes.count / 200) : 512
             rests += stride(from: 0, to: bytes.count, by: step).map { .cut($0) }
             rests += stride(from: 0, to: bytes.count, by: max(step, bytes.count / 20)).map { .zerosFrom($0) }
@@ -226,7 +225,7 @@ struct DiskStates {
             case .zerosFrom(let byte): Self.apply(change, to: &tree, zerosFrom: isLast ? byte : .max)
             }
         }
-        // What is in a directory without a name can't be found.
+        // The contents of a directory without a name can't be found.
         let all = tree.names
         tree.names = all.filter { path, _ in
             sequence(first: Self.parent(path)) { $0.isEmpty ? nil : Self.parent($0) }.allSatisfy {

@@ -116,7 +116,7 @@ extension Case {
         let work = trial.work()
         while !intervention.hasHappened, !work.finish(within: 0.001) {}
         guard intervention.hasHappened else {
-            // It must not happen to what follows: nobody would continue it.
+            // It must not happen to a later call, which nothing would continue.
             intervention.disarm()
             if intervention.hasHappened { kill(intervention.process, SIGCONT) }
             try trial.settle()
@@ -128,7 +128,7 @@ extension Case {
         let acting = Aside {
             do { try act.perform(trial, on: trial.path) } catch { trial.add(.survives, "the act failed: \(error)") }
         }
-        // What the subject does in the middle of another act is a later change to that act.
+        // A change that the subject makes in the middle of another act is a later one to that act.
         _ = acting.finish(within: act.awaitsLease ? 0.15 : 60)
         kill(process, SIGCONT)
         if !acting.finish() { trial.add(.survives, "the act doesn't end") }

@@ -157,7 +157,7 @@ final class Exploration: Sendable {
             if call != nil {
                 state.interrupted += 1
             }
-            // Where another first crash has left the same behind, a second one would lead to the same.
+            // After another first crash with the same leftovers, a second one would lead to the same.
             if let firstCrash, state.leftovers.insert(firstCrash.leftovers).inserted {
                 let next = trial.secondCrashes(firstCrash.calls)
                 state.cases += next

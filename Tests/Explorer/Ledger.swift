@@ -67,7 +67,7 @@ struct Ledger {
         }
     }
 
-    /// Takes back that the last writes of some keys certainly took place.
+    /// Retracts that the last writes of some keys certainly took place.
     mutating func doubt(_ keys: some Sequence<String>) {
         for key in keys {
             guard let last = writes[key]?.indices.last, writes[key]?[last].outcome == .certain else { continue }
@@ -82,15 +82,16 @@ struct Ledger {
         let last = made.filter { write in
             !made.contains { $0.outcome == .certain && $0.began > write.ended ?? .max }
         }
-        // A key that perhaps nobody has written may be missing.
+        // A key that perhaps no program has written may be missing.
         return last.map(\.value) + (made.contains { $0.outcome == .certain } ? [] : [nil])
     }
 
     /// Returns whether one write was the last one to all of some keys.
     func isOneWrite(_ keys: some Sequence<String>) -> Bool { Set(keys.map { writes[$0]?.last?.began }).count == 1 }
 
-    /// Returns the keys of edits that are there in part: of an edit that was the last write to some keys, the values of
-    /// some are there, and those of others aren't.
+    /// Returns the keys of edits that are there in part.
+    ///
+    /// Of an edit that was the last write to some keys, the values of some are there, and those of others aren't.
     private func torn(_ values: DomainValues) -> [String] {
         let last = writes.filter { _, all in
             // A value that was there before, too, says nothing; neither does a key that was never there.

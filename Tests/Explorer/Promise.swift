@@ -3,8 +3,8 @@ enum Promise: String {
     /// "Everything acknowledged is still there"; "a foreign writer's change is never lost, neither is an edit of
     /// another key"; "the later one wins".
     case nothingLost = "Everything acknowledged is still there"
-    /// A value has been written by somebody, and the file's and the agent's are the same.
-    case nothingInvented = "No value appears that nobody wrote"
+    /// Every value has been written by some program, and the file's and the agent's are the same.
+    case nothingInvented = "No value appears that no program wrote"
     /// A change set is applied as a whole.
     case whole = "An edit is made as a whole"
     /// "Every file parses."
@@ -17,7 +17,8 @@ enum Promise: String {
     case followers = "Followers resume from their cursors"
     /// "No temporary file remains after the next agent or save has checked the directory."
     case clean = "No temporary file remains"
-    /// "An edit is durable within a second"; what can't be saved is reported, and "success is reported as `recovered`".
+    /// "An edit is durable within a second"; an edit that can't be saved is reported, and "success is reported as
+    /// `recovered`".
     case settles = "Saving is retried and succeeds once the obstacle is gone"
     /// Bad input and failures end no process.
     case survives = "No failure ends an agent that runs"

@@ -10,9 +10,9 @@ import TestSupport
 
 /// One run of a scenario, with the subject, the other programs, and what was written by whom.
 ///
-/// The scenario's work runs on a thread of its own, since the subject may be stopped meanwhile. Unchecked because what
-/// isn't behind a lock is set before the work begins or after it has ended. The exceptions are `agent`, which only the
-/// work sets meanwhile, and `mayEnd`, which only an act sets.
+/// The scenario's work runs on a thread of its own, since the subject may be stopped meanwhile. Unchecked because
+/// properties without a lock are set before the work begins or after it has ended. The exceptions are `agent`, which
+/// only the work sets meanwhile, and `mayEnd`, which only an act sets.
 final class Trial: @unchecked Sendable {
     static let domainName = "org.example.app"
     let scenario: Scenario
@@ -274,7 +274,7 @@ final class Trial: @unchecked Sendable {
     private func all(_ values: Difference, _ replacesAll: Bool) -> Difference {
         if !replacesAll { return values }
         state.withLock { ($0.fragments, $0.mode) = ([], nil) }
-        // What others write meanwhile may be removed, too.
+        // Keys that others write meanwhile may be removed, too.
         let others = ["foreign", "other", "stored"]
         let keys = state.withLock { $0.ledger.keys } + others
         return Difference(uniqueKeysWithValues: keys.map { ($0, nil) }).merging(values) { $1 }
@@ -405,7 +405,7 @@ final class Trial: @unchecked Sendable {
         let restored = Self.values(in: new)
         let differing = Set(held.keys).union(restored.keys).filter { held[$0] != restored[$0] }
         // A restore of what is there changes nothing. If it changes more than one edit did, or the file was written in
-        // place, the last edit may be saved again; and without its records, the log doesn't know the version.
+        // place, the last edit may be saved again. Without its records, the log doesn't know the version.
         if differing.isEmpty { return try replace(path, with: new) }
         let isCertain =
             ledger.isOneWrite(differing) && !scenario.discardsRecords && scenario.name != "hard-link"
@@ -528,7 +528,7 @@ final class Trial: @unchecked Sendable {
         last.signal(SIGHUP)
         settle(last)
         if mayHaveGaps, scenario.startsSubject, last.isRunning {
-            // If it couldn't read the log at its start, what was unsaved comes back with the next one.
+            // If it couldn't read the log at its start, the unsaved edits come back with the next one.
             if last.terminate() != 0 { add(.survives, "an agent didn't end properly: \(last.complaints())") }
             last = try nextAgent()
             settle(last)
@@ -596,7 +596,7 @@ final class Trial: @unchecked Sendable {
     /// Checks the agent's values and the file's.
     private func check(_ agent: AgentProcess) {
         var findings: [String] = []
-        // What a failed call has delayed happens within seconds.
+        // Work that a failed call has delayed is done within seconds.
         _ = eventually(within: mayHaveGaps ? 10 : 0) {
             findings = self.findings(of: agent)
             return findings.isEmpty

@@ -67,7 +67,7 @@ final class TrialFollower {
         history.compare(with: try agent.connect().snapshot(of: domain).values)
         var findings = history.findings
         if isComplete, gaps > 0 { findings.append("it got \(gaps) gaps") }
-        // What a cursor means never changes.
+        // The meaning of a cursor never changes.
         if isKept { findings += try history.resumption.findings { try records(after: $0, upTo: end, agent) } }
         return findings
     }

@@ -15,7 +15,7 @@ NETWORK = "10.77.0"
 
 
 def enter_namespace():
-    """Runs this program again in a network of its own, where it may make others and nobody else is."""
+    """Runs this program again in a network of its own, where it may make others and is alone."""
     if os.environ.get("FLEET_NAMESPACE"):
         return
     command = ["unshare", "--net", "--mount", "--propagation", "private", sys.executable, *sys.argv]

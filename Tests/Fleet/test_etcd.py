@@ -93,7 +93,7 @@ class RolloutTests(EtcdCase):
         self.cluster.rollout(number, "--wait", "30")
         self.assertEqual(both.values(DOMAIN, "system"), {"List": ["a", 2]})
         self.assertEqual(web.values(DOMAIN, "system"), {})
-        # A key that somebody on the machine has, and nobody has pushed, stays.
+        # A key that a user of the machine has set, and no operator has pushed, stays.
         subprocess.run(
             [PROGRAMS / "defaults", "write", both.system / f"{DOMAIN}.plist", "Own", "x"], check=True,
             env=os.environ | {"DEFAULTS_NO_AGENT": "1", "DEFAULTS_DIRECTORY": str(both.home)})
@@ -308,7 +308,7 @@ class FaultTests(EtcdCase):
             keys = " ".join(f"key{index} = <*I{number}>;" for index in range(100))
             push = lambda: self.cluster.push("--to", "web", DOMAIN, "{" + keys + "}", check=False)
             if number % 10 == 4:
-                # In the middle of a push, whose outcome nobody may know then.
+                # In the middle of a push, whose outcome may then be unknown.
                 leader = await_true(self.cluster.leader, "a leader")
                 timer = threading.Timer(chance.random() * 0.06, self.cluster.stop, [leader])
                 timer.start()

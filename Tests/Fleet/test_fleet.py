@@ -85,7 +85,7 @@ class TravelTests(FleetCase):
             self.assert_equal_soon(DOMAIN, {"Font": "Serif", "Tab": "4"}, a, b)
             c.start()
             self.assert_equal_soon(DOMAIN, {"Font": "Sans", "Size": "12", "Tab": "4"}, a, b, c)
-            # What lost is told, and can be brought back.
+            # The losing edit is reported, and can be restored.
             await_true(lambda: "Font: overruled by c" in b.fleet("review").stdout, "the lost edit")
             self.assertIn('"Serif" → "Sans"', b.run("log", DOMAIN, "Font").stdout)
             number = b.run("log", "-n", "1", DOMAIN, "Font").stdout.split()[0]
@@ -241,7 +241,7 @@ class HeldBackTests(FleetCase):
         lines = [json.loads(line) for line in a.fleet("status", "--json", DOMAIN).stdout.splitlines()]
         self.assertEqual({line["key"]: line["rule"] for line in lines if not line["travels"]}, held)
         self.assertTrue(all(line["reason"] for line in lines if not line["travels"]))
-        # Somebody who names a key knows what it is.
+        # A user who names a key knows what it is.
         a.fleet("add", DOMAIN, "DeviceID", "Pin")
         self.assert_equal_soon(DOMAIN, {"Font": "x", "DeviceID": "x", "Pin": "x"}, b)
         a.fleet("remove", DOMAIN, "DeviceID", "Font")
@@ -457,7 +457,7 @@ class JoinTests(FleetCase):
         b.fleet("leave")
         self.assertEqual(list((self.place / "folder").rglob("join")), [])
         self.assertEqual(b.fleet("status", check=False).returncode, 1)
-        # What fails leaves nothing.
+        # A failed join leaves nothing.
         done = b.fleet("join", str(self.place / "missing"), check=False)
         self.assertEqual(done.returncode, 66)
         b.stop_agent()
@@ -758,7 +758,7 @@ class FailureTests(FleetCase):
             await_true(
                 lambda: len({json.dumps(machine.values(DOMAIN), sort_keys=True) for machine in machines}) == 1,
                 f"equal values (seed {seed})")
-        # Every value is the key's, or in somebody's history.
+        # Every value is the key's, or in a machine's history.
         known = "".join(machine.run("log", "--json", DOMAIN).stdout for machine in machines)
         lost = {value for value in written if f'"{value}"' not in known}
         self.assertEqual(lost, set(), f"seed {seed}")

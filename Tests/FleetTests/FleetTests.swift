@@ -300,7 +300,7 @@ struct FleetTests {
         #expect(new.values["d0"] == ["k0": 3, "k1": 2])
     }
 
-    @Test("An edit that lost is named until somebody edits the key on its machine, whoever edits it elsewhere")
+    @Test("An edit that lost is named until the key is edited on its machine, whatever is edited elsewhere")
     func lostEdit() {
         let (world, one, other) = Self.pair()
         one.change(["k0": 3], of: "d0")

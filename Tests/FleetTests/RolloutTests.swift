@@ -104,7 +104,7 @@ struct RolloutTests {
         #expect(try receivers[0].receiver?.follow(within: 0) == .changes)
     }
 
-    @Test("A damaged number of the last rollout keeps everybody from pushing, and is reported as such")
+    @Test("A damaged number of the last rollout keeps every operator from pushing, and is reported as such")
     func damagedNumber() throws {
         _ = try push(["k": 1], to: ["web"])
         let writer = SimulatedRegisters.Connection(to: service)
@@ -124,7 +124,7 @@ struct RolloutTests {
         _ = try push(["k": 2], to: ["web"], share: 2)
     }
 
-    @Test("A key that somebody has changed on a machine stays so until it is pushed again, and is reported")
+    @Test("A key that was changed on a machine stays so until it is pushed again, and is reported")
     func changedThere() throws {
         _ = try push(["k": 1, "l": 1], to: ["all"])
         run()
@@ -138,7 +138,7 @@ struct RolloutTests {
         let report = try desk.receivers().first { $0.machine == receivers[0].machine }
         #expect(report?.changed == [Self.key("k")])
         #expect(receivers[0].receiver?.checkFiles() == false)
-        // What is no longer pushed is removed, except for what somebody has set.
+        // Values no longer pushed are removed, except for those set on the machine.
         _ = try push(["k": nil, "l": nil], to: ["all"])
         run()
         #expect(receivers[0].files[.managed]?["d0"] == ["k": 9, "own": 5])
@@ -289,7 +289,7 @@ struct RolloutTests {
         #expect(receivers.allSatisfy { $0.files[.managed]?["d0"]?.count == 250 })
     }
 
-    @Test("A push that somebody undoes while its first answer is lost writes nothing more")
+    @Test("A push that is undone while its first answer is lost writes nothing more")
     func undoneWhileUnknown() throws {
         var undo: Result<Void, any Error>?
         let pushing = desk(then: { undo = Result { _ = try desk.undo(1) } })
@@ -438,7 +438,7 @@ struct RolloutTests {
         receivers[0].restore()
         run()
         #expect(receivers[0].files[.managed]?["d0"] == ["k": 1, "l": 1, "own": 5])
-        // What is no longer pushed is still removed.
+        // A value no longer pushed is still removed.
         receivers[0].restore()
         _ = try push(["l": nil], to: ["all"])
         run()
@@ -591,7 +591,7 @@ private final class RolloutWorld {
             }
         } catch OperatorFailure.unfinished {
         } catch {
-            // The operator doesn't know whether it was written; whoever looks does.
+            // The operator doesn't know whether it was written; the registers tell.
             settle()
         }
     }

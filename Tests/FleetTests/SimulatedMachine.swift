@@ -15,7 +15,7 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     var isJoining = false
     /// The machine that has approved it, and the number of that one's last set then.
     var approval: (machine: MachineID, number: UInt64)?
-    /// The keys that the agent lets nobody set.
+    /// The keys that the agent refuses to set.
     var refused: Set<String> = []
     var connector: Connector?
     /// Whether the connector ends when it writes its state.

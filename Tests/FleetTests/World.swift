@@ -66,7 +66,7 @@ final class World {
 
     // MARK: Interference
 
-    /// Lets somebody edit while a connector works.
+    /// Lets the user edit while a connector works.
     func interfere(with machine: SimulatedMachine) {
         if isHealing || depth > 0 || !chance(8) { return }
         depth += 1
@@ -128,11 +128,11 @@ final class World {
             values.updateValue(value, forKey: key)
         }
         for (key, value) in values { note(value, as: FleetKey(domain.description, key), on: machine) }
-        // What is written while its file is away doesn't last.
+        // Values written while its file is away don't last.
         if machine.isAway { uncertain.formUnion(values.keys.map { FleetKey(domain.description, $0) }) }
         let isKnown = machine.isAway || !chance(10)
         if !isKnown {
-            // Of two such changes, nobody knows which key was changed when.
+            // Of two such changes, it is unknown which key was changed when.
             let keys = Set(values.keys.map { FleetKey(domain.description, $0) })
             let former = unnamed[machine.id]?[domain] ?? []
             if !former.isEmpty { uncertain.formUnion(former.union(keys)) }

@@ -1,8 +1,8 @@
 /// A binary document built from arbitrary bytes, whose objects may be shared, share an offset, lie within one another,
 /// and be unused.
 ///
-/// Nobody writes such documents, but all readers read them. Random changes to ordinary documents hardly ever lead to
-/// one. A quarter of the documents has no more than unused objects, so that many can be spliced.
+/// No program writes such documents, but all readers read them. Random changes to ordinary documents hardly ever lead
+/// to one. A quarter of the documents has no more than unused objects, so that many can be spliced.
 package struct TangledDocument {
     /// The document, which isn't always valid.
     package let bytes: [UInt8]

@@ -1,7 +1,7 @@
 import FuzzTargets
 import Testing
 
-/// Tests with binary documents as nobody writes them.
+/// Tests with binary documents that no program writes.
 @Suite("Splicing tangled documents")
 struct TangledDocumentTests {
     @Test("A splice of objects that are shared, overlap or are unused is either refused or correct")

@@ -304,7 +304,7 @@ struct ManifestTests {
         let text = PropertyListValue.string(String(repeating: "a", count: 100))
         let thousands = Dictionary(uniqueKeysWithValues: (0..<5_000).map { ("k\($0)", text) })
         #expect(free.violations(of: thousands.keys, in: thousands) == [])
-        // What costs much is bounded wherever it is.
+        // Expensive formats are bounded wherever they are.
         let words = String(repeating: "\\w", count: 490)
         let classes = try manifest("{ pfm_name = k; pfm_type = string; pfm_format = \"[\(words)]\"; }")
         let marks = PropertyListValue.string(String(repeating: "!", count: 50_000))
@@ -376,7 +376,7 @@ struct ManifestTests {
             { pfm_name = d; pfm_type = dictionary; pfm_subkeys = ({ pfm_name = a; pfm_type = string; },
               { pfm_name = b; pfm_type = string; pfm_sensitive = <*BY>; }); }
             """)
-        // What is secret can't be found in a value of another type.
+        // Secret parts can't be found in a value of another type.
         #expect(manifest.settings(of: ["t": "s", "d": [["b": "y"]]]) == [:])
         #expect(manifest.settings(of: ["t": ["h", "s", 5], "d": ["a": "x", "b": "y"]]) == ["d": ["a": "x"]])
     }

@@ -21,7 +21,7 @@ from trial import ACTS, Trial
 
 
 class Outcome:
-    """What a run has found."""
+    """The findings of a run."""
 
     def __init__(self, trial, failure):
         self.description = str(trial.character)

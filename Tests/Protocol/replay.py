@@ -172,7 +172,7 @@ class Transcript:
             self.make(self.steps[position])
             position += 1
         for name, connection in self.connections.items():
-            # What the agent has sent before the answer to this would arrive before it.
+            # A message sent before the answer to this would arrive before it.
             last = {"type": "domains", "request": 1_000_000}
             try:
                 connection.send(last)

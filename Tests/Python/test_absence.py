@@ -1,4 +1,4 @@
-"""What a program is told that finds no agent, and programs with unusual threads and copies."""
+"""Errors of programs that find no agent, and programs with unusual threads and copies."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_a_stopped_agent_is_an_error_that_names_it(defaults_agent: Agent, defaul
         assert 4.5 < time.monotonic() - start < 10
         assert "may have been made" in str(caught.value) and caught.value.errno is not None
         defaults_agent.signal(signal.SIGCONT)
-        # The edit that was on its way isn't discarded, since nobody else has set the key.
+        # The edit that was on its way isn't discarded, since no other program has set the key.
         assert [change.changes[0].new for _, change in zip(range(1), changes(stream))] == [2]
         defaults.set("Volume", 3)
         assert next(changes(stream)).changes[0].new == 3

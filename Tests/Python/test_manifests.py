@@ -1,4 +1,4 @@
-"""What the command makes from manifests for Python: typed keys, and JSON Schemas."""
+"""The command's output from manifests for Python: typed keys, and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_json_schema(defaults_agent: Agent, manifest: Path, monkeypatch: pytest.
     for values in wrong:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(values, schema)
-    # What the command prints is what the schema is for.
+    # The schema is for the command's output.
     for key, value in right.items():
         defaults_agent.run("write", "--strict", "--json", "org.example.editor", key, json.dumps(value))
     jsonschema.validate(json.loads(defaults_agent.run("read", "--json", "org.example.editor")), schema)

@@ -46,7 +46,7 @@ package struct FileWriter: Sendable {
     package struct Expected: Sendable {
         /// The value of `name`.
         let name: String
-        /// The value of `size` if it is known whether somebody has read the newest version.
+        /// The value of `size` if it is known whether a program has read the newest version.
         let size: Int
         /// The value of `size` if that isn't known, and the file was written soon after the set.
         var ifUnknown: Int?
@@ -63,7 +63,7 @@ package struct FileWriter: Sendable {
 
     /// The evidence when a file is merged, which decides which values of the table apply.
     package enum Evidence: Sendable {
-        /// It is known whether somebody has read the newest version.
+        /// It is known whether a program has read the newest version.
         case recorded
         /// It isn't known, and the file was written within seconds after the set.
         case unknown

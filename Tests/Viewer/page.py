@@ -61,7 +61,7 @@ class PageCase(unittest.TestCase):
         return page
 
     def is_fault(self, text: str) -> bool:
-        # What a test does to the connection or to the agent.
+        # Errors that a test causes at the connection or the agent don't count.
         return not re.search(r"ERR_(CONNECTION|INCOMPLETE|SOCKS|PROXY|EMPTY|NETWORK)|status of 50[24]", text)
 
     def shoot(self, page: Page, name: str) -> None:

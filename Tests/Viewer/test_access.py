@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may see and change preferences through the viewer, and for how long it runs. Run by `.ci/viewer`."""
+"""Access to the viewer, for reading and changing preferences, and how long it runs. Run by `.ci/viewer`."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ class AccessTests(unittest.TestCase):
         for request in ({"verb": "write"}, {"verb": "read", "domain": "a"}, {"verb": "undo", "number": "1"}, {}):
             with self.subTest(request=request):
                 self.assertEqual(client.request("POST", "/run", request)[0], 400)
-        # What looks like an option is a name.
+        # A name may look like an option.
         _, _, text = client.request("POST", "/run", {"verb": "explain", "domain": "--help", "key": "-x"})
         self.assertIn('No layer of --help has the key', text)
         self.assertEqual(client.request("GET", "/../etc/passwd")[0], 404)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the page shows of values so that a person can decide. Run by `.ci/viewer`."""
+"""Values on the page, shown so that a person can decide. Run by `.ci/viewer`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DecisionTests(PageCase):
         change.locator("summary").click()
         expect(change.locator("pre")).to_have_count(2)
         expect(change.locator("pre").last).to_contain_text('"zoom": {\n        "now": 2')
-        # What is open stays so when the history is read again.
+        # Open values stay open when the history is read again.
         self.put("window", {**begin, "zoom": {"now": 3}, "list": [1, 9, 2, 3]})
         expect(change).to_contain_text("zoom.now: 2 → 3")
         expect(page.locator(".history details[open]")).to_have_count(1)

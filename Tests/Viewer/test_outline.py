@@ -36,7 +36,7 @@ class OutlineTests(PageCase):
         page.get_by_label("Value of key41").press("Control+Enter")
         self.becomes({**begin, "key41": 7, "real": 2.0, "when": {"$date": "2026-01-01T00:00:00Z"}})
         expect(page.get_by_label("Value of key41")).to_be_focused()
-        # What isn't a value stays, and says where it is.
+        # Invalid text stays, and the error says where it is.
         page.get_by_label("Value of key41").fill("x")
         page.click(SAVE)
         expect(page.locator(".editor .problem")).to_have_text("key41: Type an integer, such as 12.")
@@ -64,7 +64,7 @@ class OutlineTests(PageCase):
         page.get_by_label("Value of Element 2").fill("two")
         page.click(SAVE)
         self.becomes({"a": {"b": [1, "two"], "c": True}})
-        # What was open stays open.
+        # An open element stays open.
         expect(page.get_by_label("Value of Element 2")).to_have_value("two")
         page.get_by_role("button", name="Add to a").click()
         page.keyboard.type("b")

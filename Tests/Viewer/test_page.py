@@ -99,7 +99,7 @@ class PageTests(PageCase):
         page.fill("#search", "d4999")
         page.press("#search", "Enter")
         expect(page.locator(".detail h2")).to_have_text("org.example.d4999")
-        # What is added while a search is shown is found, too.
+        # A key added while a search is shown is found, too.
         page.fill("#search", "fresh")
         self.session.run("write", "org.example.d1", "fresh", "-int", "1")
         expect(page.locator("#count")).to_have_text("1 key in 1 domain")
@@ -133,7 +133,7 @@ class PageTests(PageCase):
         self.show(page, "org.example.types", "switch")
         page.check("[role=switch]")
         eventually(lambda: self.session.run("read", "org.example.types", "switch").strip() == "1", "it isn't switched")
-        # What isn't a value says so, and is kept.
+        # Invalid text is kept, with an error.
         self.show(page, "org.example.types", "integer")
         page.fill(".control input", "1.5")
         page.press(".control input", "Enter")
@@ -352,7 +352,7 @@ class PageTests(PageCase):
         row = machines.locator("tbody tr")
         expect(row).to_contain_text("<i>laptop</i>")
         expect(row.locator("td").nth(2)).to_have_text("0")
-        # What the other machine writes while the connector is away counts as not read yet.
+        # The other machine's edit while the connector is away counts as not read yet.
         connector.terminate()
         connector.wait(20)
         other.run("write", "org.example.editor", "theme", "-string", "sepia")
@@ -512,7 +512,7 @@ class PageTests(PageCase):
         expect(page.locator("#message")).to_contain_text("list is [18446744073709551615, 3.0] now.")
         before = self.session.run("read", "--json", "org.example.exact", "list")
         self.assertEqual(before.strip(), "[18446744073709551615,3.0]")
-        # What can't be a value is refused, and the error says where it is.
+        # Invalid text is refused, and the error says where it is.
         for typed, reason in {
             "[1E400]": "line 1, column 2", "[\n  null]": "line 2, column 3", "[1, 2,]": "line 1, column 7",
             "[18446744073709551616]": "doesn't fit in 64 bits", '[{"a": 1, "a": 2}]': '"a\" twice', "": "Type a list",

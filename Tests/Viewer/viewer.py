@@ -128,7 +128,7 @@ class Client:
 
 
 class Squatter:
-    """Another program's server on a port, which claims to be a viewer, and has a cookie for everybody."""
+    """Another program's server on a port, which claims to be a viewer, and has a cookie for every client."""
 
     def __init__(self, port: int) -> None:
         self.count = 0

@@ -73,7 +73,7 @@ struct HostileClientTests {
                     let client = try isGreeting ? RawClient(agent.place.socket) : .greeted(agent.place.socket)
                     try client.send(message)
                     #expect(try client.answer() == "failure protocolViolation", "\(entry): \(sample)")
-                    // Without a number, nobody could tell which request has failed.
+                    // Without a number, the client couldn't tell which request has failed.
                     let closes = isGreeting || entry == "request"
                     if !closes { try client.send(["type": "status", "request": 2]) }
                     #expect(try client.answer() == (closes ? "closed" : "status"), "\(entry): \(sample)")

@@ -235,7 +235,7 @@ struct ManifestTests {
                 }
                 try edit(["Theme": nil])
                 #expect(try connection.snapshot(of: domain).values == ["Size": 12])
-                // A foreign writer isn't stopped, but told; what it wrote doesn't stop other edits.
+                // A foreign writer isn't stopped, but reported; its values don't stop other edits.
                 try RawFile.replace(place.path("a.b"), with: Array("{ Size = <*I99>; Other = 1; }".utf8))
                 try agent.synchronize()
                 #expect(try violations(agent) == ["a.b Other unknown", "a.b Size maximum"])

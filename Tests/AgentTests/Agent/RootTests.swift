@@ -40,7 +40,7 @@ struct RootTests {
     }
 
     @Test(
-        "Everyone can read a file that root has made in a system directory, and nobody else one elsewhere",
+        "A file that root has made is readable by everyone in a system directory, and by its owner alone elsewhere",
         arguments: [("system/a.b", 0o644), ("managed/a.b", 0o644), ("system/ByHost/a.b.H", 0o644), ("p/a.b", 0o600)])
     func system(path: String, mode: mode_t) throws {
         try AgentProcess.withPlace { place in

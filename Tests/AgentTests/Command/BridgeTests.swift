@@ -233,7 +233,7 @@ struct BridgeTests {
         #expect(try domains(["a*", "b\\*c"], narrowed: ["b*c"], widened: ["p*q"]) == ["a*", "p\\*q"])
     }
 
-    @Test("If the log was lost, nobody knows whether an edit was made, unless it has the values that it replaces")
+    @Test("If the log was lost, it is unknown whether an edit was made, unless it has the values that it replaces")
     func lostLog() throws {
         var requests = BridgedRequests()
         _ = requests.resume(in: Epoch(value: 1))

@@ -62,7 +62,7 @@ struct ManifestVerbTests {
                 + "value inside \"Proxy\", put --key-path before the domain."),
         write("Proxy", "-dict", "Host", "h", "Tokne", "1", fails: "\"Proxy.Tokne\" \(unknown) Did you mean \"Token\"?"),
         write("Style", "-int", "9", fails: "\"Style\" must be a sum of 1, 2, 4."),
-        // What was wrong inside a dictionary before isn't this edit's.
+        // An earlier fault inside a dictionary isn't this edit's.
         CommandCase(
             files: ["p/a.b.plist": "{ Proxy = { Host = h; Old = 1; }; }"],
             commands: [["write", "--strict", "--key-path", "a.b", "Proxy.Host", "i"], ["read", "a.b", "Proxy.Host"]],
@@ -377,7 +377,7 @@ struct ManifestVerbTests {
             #expect(try defaults("describe", "brc").output == "A.K  integer  \nB.K  integer  \n")
             #expect(try defaults("manifest", "import", "--force", schema("A", "Bool")).status == 0)
             #expect(try defaults("describe", "brc").output == "A.K  boolean  \n")
-            // What can't be used would be lost.
+            // Unusable parts of the file would be lost.
             try RawFile.write("{ pfm_subkeys = (x); }", to: "\(place.manifests)/brc.plist")
             let refused = try defaults("manifest", "import", schema("B", "Int"))
             #expect(refused.status == 65 && refused.errors.contains("Nothing was added to this file"), "\(refused)")

@@ -91,7 +91,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("Pruning lists keys that somebody has changed since, and keeps their values")
+    @Test("Pruning lists keys that have been changed since, and keeps their values")
     func pruning() throws {
         try AgentProcess.withAgent { agent in
             try apply("dark", ["theme": "dark", "size": 12], agent)

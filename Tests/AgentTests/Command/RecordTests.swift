@@ -72,7 +72,7 @@ struct RecordTests {
         }
     }
 
-    @Test("`record` ends when nobody reads its output anymore")
+    @Test("`record` ends when its output has no reader anymore")
     func reader() throws {
         try AgentProcess.withAgent { agent in
             let recording = try agent.start("record")

@@ -402,7 +402,7 @@ struct TailTests {
                 #expect(
                     Self.texts(objects, "type") == ["ready", "gap", "change", "change", "bookmark"])
                 #expect(objects[1].keys.sorted() == ["cursor", "from", "to", "type"])
-                // Whoever has stored any of these cursors misses none of the values.
+                // A client that has stored any of these cursors misses none of the values.
                 #expect(Self.texts(objects, "cursor") == [text, text, text, "\(epoch):3", "\(epoch):3"])
                 #expect(objects[1]["from"] as? String == text)
                 #expect(objects[2]["domain"] as? String == "a.b" && objects[3]["domain"] as? String == "c.d")

@@ -54,7 +54,7 @@ extension AgentFaultTests {
         }
     }
 
-    @Test("Permissions that somebody changes during a save are those of the new version")
+    @Test("Permissions that are changed during a save are those of the new version")
     func changedPermissions() throws {
         for call in ["write", "fsync"] {
             try whileStopped(in: call) { place in

@@ -181,7 +181,7 @@ extension AgentFaultTests {
             #expect(status["errors"] == [] && status["pending"] == [], "\(what)")
             var changes = try last.follow(.after(cursor)).changes()
             let own = isMade ? ["\(Self.domain): \(work.change) (app)"] : []
-            // Nobody knows the values before a file that was written without an agent, unless there was no file.
+            // The values before a file that was written without an agent are unknown, unless there was no file.
             if changes.last == "\(Self.domain): other ->x (file)", work == .removalOfAll { changes.removeLast() }
             #expect(changes == own || other != nil && changes == own + ["\(Self.domain): unknown"], "\(what)")
             expectNoLeftovers(place, hasFile: !expected.isEmpty, what)

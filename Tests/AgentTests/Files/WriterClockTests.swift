@@ -116,7 +116,7 @@ struct WriterClockTests {
             let written = try values()
             let context: Comment = "\(row.testDescription), clock of \(party) \(offset) s ahead"
             #expect(outcomes.contains(written), context)
-            // Whatever the clocks say, the later set and the later write win.
+            // Regardless of the clocks, the later set and the later write win.
             try set(20)
             #expect(try values()["size"] == 20, context)
             try write("sed -i s/20/21/ a.b.plist")

@@ -25,8 +25,8 @@ struct WriterTests {
         var evidence: FileWriter.Evidence {
             if life == .absent { return .whole }
             guard fileSystem.recordsReads else { return .unknown }
-            // Once the newest version has been replaced, no agent can tell whether somebody had read it. If it has been
-            // written in place instead, an agent can tell that nobody had.
+            // Once the newest version has been replaced, no agent can tell whether it had been read. If it has been
+            // written in place instead, an agent can tell that it hadn't.
             return life != .killed || writer.isInPlace && writer.basis != .newest ? .recorded : .unknown
         }
 
@@ -122,7 +122,7 @@ struct WriterTests {
     func writesUnrecorded(_ row: Row) throws { try check(row) }
 
     @Test(
-        "If somebody has read the newest version, a program with old values wins",
+        "If the newest version has been read, a program with old values wins",
         .enabled(if: ForeignProcess.hasPython), arguments: [FileWriter.stale[1]])
     func readByAnother(_ writer: FileWriter) throws {
         #expect(try end(Row(writer: writer), readsBetween: true).values == Self.values(writer.outcome(.whole)))

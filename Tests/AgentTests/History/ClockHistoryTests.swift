@@ -67,7 +67,7 @@ struct ClockHistoryTests {
         }
     }
 
-    @Test("`undo --since` takes back every change after a time, and leaves the others")
+    @Test("`undo --since` reverses every change after a time, and leaves the others")
     func undo() throws {
         try Self.withHistory { agent in
             let changes = try Self.lines(agent, "undo", "--since", "1h")

@@ -16,7 +16,7 @@ struct HistoryTests {
         return outcome.output
     }
 
-    @Test("`log` shows changes newest first, `undo` takes back the last one, and `redo` makes it again")
+    @Test("`log` shows changes newest first, `undo` reverses the last one, and `redo` makes it again")
     func verbs() throws {
         try AgentProcess.withAgent { agent in
             for value in ["dark", "light"] { try defaults(agent, "write", "org.a", "theme", value) }
@@ -130,7 +130,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("A recorded profile makes the same changes elsewhere, once, and is pruned and taken back")
+    @Test("A recorded profile makes the same changes elsewhere, once, and is pruned and undone")
     func profile() throws {
         try AgentProcess.withAgent { agent in
             let recording = try agent.start("record", "org.*")

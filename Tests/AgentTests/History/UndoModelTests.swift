@@ -9,11 +9,11 @@ import Testing
 /// Random edits, undos, redos and restarts, compared with a model that is nothing but arrays.
 @Suite("Undo, compared with a model")
 struct UndoModelTests {
-    /// A change set, with the keys that have been taken back.
+    /// A change set, with the keys that have been undone.
     private struct Entry {
         enum Kind: Equatable {
             case edit
-            /// An undo, with the indices of what it takes back, and the keys.
+            /// An undo, with the indices of the changes that it reverses, and the keys.
             case undo([Int: Set<String>])
             case redo
         }
@@ -36,7 +36,7 @@ struct UndoModelTests {
             entries.append(Entry(kind: kind, changes: changes))
         }
 
-        /// Takes back the last edits, or the last undos, in one edit; returns the keys that couldn't be taken back.
+        /// Undoes the last edits, or the last undos, in one edit; returns the keys that couldn't be undone.
         mutating func takeBack(_ count: Int, isRedo: Bool) -> Set<String> {
             var found = 0
             var kept: Set<String> = []
@@ -226,7 +226,7 @@ struct UndoModelTests {
         }
     }
 
-    @Test("While the archive is thinned, an undo changes only keys that hold what it takes back")
+    @Test("While the archive is thinned, an undo changes only keys that hold the values that it reverses")
     func thinned() throws {
         var random = PseudoRandom(seed: 7)
         try AgentProcess.withPlace { place in

@@ -36,7 +36,7 @@ struct EmbeddedStoreTests {
                     == "defaults: Another program has \(place.path("a.b")) open for writing, so the file was not "
                     + "replaced. To find the program, run `lsof \(place.path("a.b"))`. Close the file there, "
                     + "then try again.\n")
-            // What the program writes now goes to the file that everyone sees.
+            // The program's next write goes to the file that everyone sees.
             try RawFile.write("{ old = 1; theirs = 2; }".utf8, to: writer)
             #expect(try Self.values(place) == ["old": "1", "theirs": "2"])
             #expect(place.files + place.hiddenVersions == ["a.b.plist"])

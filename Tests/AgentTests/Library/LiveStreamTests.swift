@@ -170,7 +170,7 @@ struct LiveStreamTests {
             #expect(try await place.defaults.undo(changes[3]).keptKeys == ["size"])
             var again = place.defaults.history(of: .application).makeAsyncIterator()
             #expect(try await again.next()?.origin?.purpose == .undo(last.cursor))
-            // What has been undone isn't undone again, even if somebody has set the same value since.
+            // An undone change isn't undone again, even if the same value has been set since.
             #expect(try await place.defaults.undo(last).keptKeys == [])
             try place.set(4)
             let repeated = try await place.defaults.undo(last)

@@ -54,7 +54,7 @@ final class Follower {
 
     /// Expects a body to cause certain events and no others.
     ///
-    /// It replaces `#expect` around `changes`: the compiler gives a closure in a macro's argument the same name as one
+    /// It replaces `#expect` around `changes`. The compiler gives a closure in a macro's argument the same name as one
     /// beside it, and then runs one of them in place of the other.
     func expect(
         _ expected: [String], at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void = {}

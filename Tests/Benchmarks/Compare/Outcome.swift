@@ -26,7 +26,7 @@ struct Outcome {
     /// The comparison with the goals; `nil` if there are none.
     private var verdict: Verdict? {
         let pairs = [(contender.goal, ratio(\.median)), (contender.slowGoal, ratio(\.slow))]
-        // How many times the ratio must be to meet the goal; at most 1 if it does.
+        // The factors by which the ratios miss their goals; at most 1 for a goal that is met.
         let shortfalls = pairs.compactMap { goal, ratio in
             goal.flatMap { goal in ratio.map { contender.role == .limit ? $0 / goal : goal / $0 } }
         }

@@ -8,7 +8,7 @@ import Synchronization
 
 /// A soak test of a long-lived program.
 ///
-/// It opens and releases suites, sets keys in bursts, updates a count, and follows two keys, while its agent is
+/// It opens and releases suites, sets keys in bursts, updates a count, and follows two keys. Meanwhile, its agent is
 /// suspended, ended and replaced and a foreign writer changes its file. At the end, this client and a new one must see
 /// every value, and neither the memory use nor the cost of using a suite may have grown noticeably.
 struct LastingSoak {

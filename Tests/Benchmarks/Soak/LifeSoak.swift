@@ -11,8 +11,8 @@ import TestSupport
 /// In each session, apps, foreign writers, an editor, undo and redo change a few values. It ends by SIGTERM, SIGKILL,
 /// an upgrade, or on a full disk, and the last edit before that is acknowledged but not yet saved. Each session must
 /// begin with all values and with the changes that a follower missed. The files, their number, the time until the agent
-/// answers, its memory, descriptors and threads must stay within bounds that don't depend on the number of sessions.
-/// A manifest changes, too, and is torn in some sessions; what it calls sensitive must never get into the history.
+/// answers, its memory, descriptors and threads must stay within bounds that don't depend on the number of sessions. A
+/// manifest changes, too, and is torn in some sessions; values that it calls sensitive must never get into the history.
 struct LifeSoak {
     /// The settings, so small that the log is replaced and the archive thinned every few sessions.
     static let logBytes = 1 << 20

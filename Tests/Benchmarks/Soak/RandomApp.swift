@@ -33,7 +33,7 @@ struct RandomApp: ParsableCommand {
     func run() throws {
         guard let defaults = Defaults(suiteName: domain) else { throw ExitCode(64) }
         Defaults.setProblemHandler { problem in
-            // The agent comes and goes, and what isn't saved yet is saved later.
+            // The agent comes and goes, and unsaved edits are saved later.
             if problem.code != .agent, problem.code != .saving { Self.fault("\(problem)") }
         }
         let work = RandomWork()

@@ -12,7 +12,7 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case slow
     /// Overwrites the file in two halves without truncating it.
     ///
-    /// After the first half, the file parses, but has contents that nobody intended.
+    /// After the first half, the file parses, but has contents that no program intended.
     case patch
     /// Foundation's own UserDefaults.
     case foundation

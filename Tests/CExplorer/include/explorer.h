@@ -1,11 +1,11 @@
-// What the explorer and the library that it loads into a program share: a page of memory, in a file.
+// The page of memory, in a file, that the explorer shares with the library that it loads into a program.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What happens at a call. A call is counted if it concerns a file below the root, or inotify.
+/// The intervention at a call. A call is counted if it concerns a file below the root, or inotify.
 enum explorer_mode {
     /// Calls aren't counted.
     explorer_off = 0,

@@ -191,7 +191,7 @@ struct HistoryTests {
             try again.append([try Self.record(91, "rare", "x")])
             #expect(RawFile.exists(archive.path + ".damaged-1"))
             #expect(try lost(after: 39) == ["busy", "rare"])
-            // Nobody knows which key the damaged record was about.
+            // The key of the damaged record is unknown.
             let file = try #require(try HistoryFile(reading: archive.path))
             #expect(file.thinned.keys(in: domain, after: 89, among: ["x"]) == ["x"])
             #expect(file.thinned.keys(in: domain, after: 90, among: ["x"]) == [])

@@ -57,7 +57,7 @@ struct FileVersionsTests {
 
     private let hashes = (0..<4).map { ContentHash(value: UInt64($0) + 1) }
 
-    /// Versions of `{theme, size}`, each with its hash, of which nobody has read the newer two.
+    /// Versions of `{theme, size}`, each with its hash; the newer two are unread.
     private var unreadVersions: FileVersions {
         var versions = FileVersions()
         versions.newestHash = hashes[0]
@@ -66,7 +66,7 @@ struct FileVersionsTests {
         return versions
     }
 
-    @Test("A file with the very bytes of an older version is a restore, even if nobody seemed to have read it")
+    @Test("A file with the very bytes of an older version is a restore, even if that seemed to be unread")
     func sameBytes() {
         for isSame in [true, false] {
             let inference = unreadVersions.keysChanged(
@@ -76,9 +76,9 @@ struct FileVersionsTests {
         }
     }
 
-    /// A file that a program makes by setting back what it had changed, while nobody has read what was saved since.
+    /// A file in which a program sets its own changes back, while the edits saved since are unread.
     @Test(
-        "A setting that is switched back takes no edit with it, if nobody has read that",
+        "A setting that is switched back takes no unread edit with it",
         arguments: [(1, 1), (1, 3), (2, 1), (2, 3)], [true, false])
     func switchedBack(steps: (foreign: Int, edits: Int), isUnread: Bool) {
         let (foreignSteps, edits) = steps
@@ -100,7 +100,7 @@ struct FileVersionsTests {
         }
     }
 
-    @Test("A version before an edit that somebody has read, or before another store's, is restored as a whole")
+    @Test("A version before an edit that has been read, or before another store's, is restored as a whole")
     func restoredBefore() {
         for isSavedBefore in [false, true] {
             var versions = FileVersions()

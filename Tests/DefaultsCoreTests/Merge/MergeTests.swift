@@ -219,7 +219,7 @@ struct MergeTests {
         var merge = Merge(base: ["a": 1, "unseen": 1, "new": 1])
         let loaded = merge.versions.total
         merge.versions.appendUnseen(writtenAt: now)
-        // What is displaced later has been written by somebody who could know the new key.
+        // A version displaced later is by a writer that could know the new key.
         var later = merge
         _ = later.displace(
             ["a": 1, "unseen": 1], format: .xml, changedAt: after, loadedBefore: later.versions.total)
@@ -268,7 +268,7 @@ struct MergeTests {
     }
 
     @Test(
-        "A version that nobody has read isn't put back by a writer that makes the same change again",
+        "An unread version isn't put back by a writer that makes the same change again",
         arguments: [true, false])
     func repeatedChangeOfSavedVersion(wasUnread: Bool) {
         var merge = Merge(base: ["a": 1, "count": 1])
@@ -333,7 +333,7 @@ struct MergeTests {
 
     private func seconds(_ count: Int64) -> Timestamp { Timestamp(nanoseconds: count * 1_000_000_000) }
 
-    @Test("If somebody has read the newest version, everything that the next writer changes is meant")
+    @Test("If the newest version has been read, everything that the next writer changes is meant")
     func laterWriterWins() {
         var renamed = setLongAgo([("fontSize", 12)])
         _ = renamed.reload(["textSize": 12], format: .xml, changedAt: seconds(1), isUnread: false)
@@ -437,7 +437,7 @@ struct MergeTests {
         }
         let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: after)
         #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file, reason: .olderVersion(before))])
-        // Whoever writes the same file again means it.
+        // A program that writes the same file again means it.
         merge.markSaved(merge.pending, at: after)
         _ = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: after)
         #expect(merge.current == ["a": 1, "b": 5])

@@ -3,8 +3,9 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Random sequences of sets by apps and of writes by the writers of the table, checked against a model that knows which
-/// version each writer had loaded and what it changed there, which the merge must infer.
+/// Random sequences of sets by apps and of writes by the writers of the table, checked against a model.
+///
+/// The model knows which version each writer had loaded and what it changed there, which the merge must infer.
 @Suite("Merge of the table's writers")
 struct WriterModelTests {
     /// A version of the file.
@@ -13,7 +14,7 @@ struct WriterModelTests {
         var isForeign: Bool
         /// The time when it was written.
         var written: Int64
-        /// Whether somebody may have read it before it was replaced.
+        /// Whether a program may have read it before it was replaced.
         var wasRead = true
     }
 
@@ -26,7 +27,7 @@ struct WriterModelTests {
         private var number: Int64 = 0
         /// The time when the newest version became the file.
         private var placed: Int64 = 0
-        /// Whether somebody has read the newest version.
+        /// Whether a program has read the newest version.
         private var isRead = false
         private var versions: [Version]
         /// The values in effect.
@@ -65,7 +66,7 @@ struct WriterModelTests {
                 if random.oneIn(2) {
                     let writer = random.pick(FileWriter.all)
                     save()
-                    // The writer loads this version, or somebody copies it for later.
+                    // The writer loads this version, or a user copies it for later.
                     if writer.basis != .newest { isRead = true }
                     set("size")
                     save()
@@ -179,7 +180,7 @@ struct WriterModelTests {
                 let repeats =
                     equal < newest && equal == versions.lastIndex { $0.isForeign } && writer.isInPlace
                     && isUnread != true && (0...Self.second / 2).contains(written - versions[equal].written)
-                // The last foreign writer may have set its own keys back, beside what nobody has read.
+                // The last foreign writer may have set its own keys back, beside unread values.
                 let last = versions.lastIndex(where: \.isForeign) ?? 0
                 let isBack =
                     isUnread == true && equal < last && last < newest

@@ -62,7 +62,7 @@ struct ExcludedEditTests {
         }
     }
 
-    @Test("A version that nobody has read isn't taken for the one that a program has held across a restart")
+    @Test("An unread version isn't taken for the one that a program has held across a restart")
     func heldAcrossRestart() throws {
         try withStoreFixture { fixture in
             let first = try begin(fixture, ["password": "p0", "x": 1])

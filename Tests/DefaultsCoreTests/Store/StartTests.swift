@@ -60,7 +60,7 @@ struct StartTests {
         }
     }
 
-    @Test("A change to the file of a domain that nobody has used has the old and the new value")
+    @Test("A change to the file of an unused domain has the old and the new value")
     func oldValue() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; b = 1; }", to: fixture.path)
@@ -78,7 +78,7 @@ struct StartTests {
         }
     }
 
-    @Test("The first edit of a domain that nobody has used changes only its own bytes in the file")
+    @Test("The first edit of an unused domain changes only its own bytes in the file")
     func firstEdit() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ // a comment\n  a = 1;\n  b = 1; }", to: fixture.path)

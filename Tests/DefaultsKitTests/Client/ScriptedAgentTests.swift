@@ -112,7 +112,7 @@ struct ScriptedAgentTests {
                 send(.edited(cursor), to: number)
             case .synchronize(let domains):
                 for domain in domains ?? [] {
-                    // Somebody else's change, which a follower receives before the answer.
+                    // Another client's change, which a follower receives before the answer.
                     state.revision += 1
                     let changes = [DefaultsCore.KeyChange(key: "theirs", old: nil, new: 1)]
                     let record = LogRecord(

@@ -1,5 +1,5 @@
 // Loaded into a program with LD_PRELOAD, this library counts the program's calls that concern files below a root, or
-// inotify, and intervenes at one of them: it stops or kills the process before the call, or makes the call fail. It
+// inotify, and intervenes at one of them. It stops or kills the process before the call, or makes the call fail. It
 // also records all of these calls, with what they write. EXPLORER_PAGE names the shared page, EXPLORER_ROOT the root,
 // EXPLORER_RECORD the file for the records, EXPLORER_BOOT a file that takes the place of the system's boot ID, and
 // EXPLORER_RESTORED a file with the former status of files that were restored.
