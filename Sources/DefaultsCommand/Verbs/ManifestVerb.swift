@@ -196,7 +196,7 @@ struct ManifestVerb: ParsableCommand {
             guard let known, problems.isEmpty else {
                 let problem = problems.first?.description ?? "It isn't a manifest."
                 throw Failure(
-                    "\(path): \(problem) Nothing was added to this file, since what can't be used would be lost. "
+                    "\(path): \(problem) Nothing was added to this file, since its unusable parts would be lost. "
                         + "Correct it, or use --force to replace it.", .dataError)
             }
             var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
