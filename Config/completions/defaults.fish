@@ -319,7 +319,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" currentHost' -o 'currentHost' -d 'Use only preferences for this host.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" host' -o 'host' -d 'Use only preferences for the host with this identifier.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" app' -o 'app' -d 'Use the domain of an application, given its name, desktop file or executable.' -rfka '(__defaults_custom_completion ---completion export -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" settings-only' -l 'settings-only' -d 'Leave out what isn\'t a setting for all machines.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" settings-only' -l 'settings-only' -d 'Leave out keys that aren\'t settings for all machines.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" json-schema' -l 'json-schema' -d 'Write a JSON Schema of the domain\'s manifest.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults export" -eq 1' -fka '(__defaults_custom_completion ---completion export -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults export" -eq 2' -F

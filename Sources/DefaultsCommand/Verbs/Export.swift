@@ -13,9 +13,9 @@ struct Export: ParsableCommand {
         discussion: """
             Writes a binary property list to a file, atomically, or XML to standard output.
 
-            --settings-only leaves out what isn't a setting for all machines: keys that the domain's manifest doesn't \
-            describe, or calls machine, noise or sensitive. Such a file is fit for version control. --json-schema \
-            writes a JSON Schema of what the manifest allows, for the JSON that `read --json` prints.
+            --settings-only leaves out keys that aren't settings for all machines: those that the domain's manifest \
+            doesn't describe, or calls machine, noise or sensitive. Such a file is fit for version control. \
+            --json-schema writes a JSON Schema of what the manifest allows, for the JSON that `read --json` prints.
 
             EXAMPLES
               defaults export org.example.editor settings.plist
@@ -25,7 +25,7 @@ struct Export: ParsableCommand {
             """)
 
     @OptionGroup var location: LocationOptions
-    @Flag(help: "Leave out what isn't a setting for all machines.") var settingsOnly = false
+    @Flag(help: "Leave out keys that aren't settings for all machines.") var settingsOnly = false
     @Flag(help: "Write a JSON Schema of the domain's manifest.") var jsonSchema = false
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The output file, or - for standard output.", completion: .file()) var path: FilePath
