@@ -587,10 +587,11 @@ class WrongInputTests(unittest.TestCase):
                     self.assertEqual(*keys, f"{name} after an interruption at file {number}")
 
 
-class ReadmeTests(unittest.TestCase):
+class GuideTests(unittest.TestCase):
     def test_the_recipe_makes_a_fleet_of_this_machine(self):
-        text = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
-        lines = text.split("## Push to your servers")[1].split("```")[1].splitlines()
+        guide = "Sources/DefaultsKit/DefaultsKit.docc/PushToServers.md"
+        text = (pathlib.Path(__file__).parents[2] / guide).read_text()
+        lines = text.split("### Try it on one machine")[1].split("```")[1].splitlines()
         script = [line[2:] for line in lines if line.startswith("# ")]
         self.assertEqual(len(script), 10)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
