@@ -9,18 +9,7 @@ package struct FleetCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "defaults fleet",
         abstract: "Keep preferences the same on several machines, by any folder that syncs.",
-        discussion: """
-            A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
-            machine to machine. Each machine writes files of \
-            its own there, in which nobody without the fleet's key can read a name or a value. What travels is what \
-            you have added. Of two edits of a key, the later one wins on all machines; the other stays in the history, \
-            and `defaults undo` brings it back.
-
-            EXAMPLES
-              defaults fleet join ~/Sync/prefs
-              defaults fleet add org.example.editor
-              defaults fleet status org.example.editor
-            """, version: Version.current,
+        discussion: FleetHelp.discussion, version: Version.current,
         subcommands: [Join.self, Leave.self, Add.self, Remove.self, Review.self, Status.self, Approve.self, Run.self]
             + serviceVerbs)
 

@@ -466,6 +466,11 @@ class JoinTests(FleetCase):
         self.assertEqual(b.fleet("status", check=False).returncode, 1)
         self.assertEqual(b.run("--socket", "x", "fleet", "status", check=False).returncode, 64)
 
+    def test_help_names_the_verbs_for_services(self):
+        text = self.machine("a").fleet("--help").stdout
+        for verb in ["`push`", "`rollout`", "`receive`", "Config/install --etcd"]:
+            self.assertIn(verb, text)
+
     def test_approving_while_the_connector_writes(self):
         a, b = self.prepared()
         session = a.bridge()
