@@ -29,8 +29,8 @@ struct GuideTests {
         }
     }
 
-    private static func blocks(of guide: String) throws -> [Block] {
-        let path = "\(root)/Sources/DefaultsKit/DefaultsKit.docc/\(guide).md"
+    private static func blocks(of guide: String, in module: String = "DefaultsKit") throws -> [Block] {
+        let path = "\(root)/Sources/\(module)/\(module).docc/\(guide).md"
         var (blocks, section, paragraph) = ([Block](), "", "")
         var isInside = false
         for line in try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n") {
@@ -292,6 +292,19 @@ struct GuideTests {
             try home.follow(String(command))
             #expect(eventually { RawFile.exists(home.path + "/notified") })
         }
+    }
+
+    @Test(
+        "The commands at the head of a page print what it shows",
+        arguments: [
+            ("GettingStarted", "DefaultsKit"), ("HowItCompares", "DefaultsKit"), ("WhatYouCanRelyOn", "DefaultsKit"),
+            ("WhereValuesComeFrom", "DefaultsKit"), ("ProtocolEdits", "DefaultsCore"),
+            ("ProtocolStreams", "DefaultsCore"),
+        ])
+    func heads(page: String, module: String) throws {
+        let head = try #require(
+            Self.blocks(of: page, in: module).first { $0.section == "Overview" && $0.language == "console" })
+        try Home.with { home in try home.follow(head) }
     }
 
     @Test("The last hour is undone and redone as the guide says")
