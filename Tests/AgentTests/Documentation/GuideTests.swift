@@ -389,9 +389,13 @@ struct GuideTests {
     @Test("Each language follows a domain as the guide says, and goes on after the agent was killed")
     func languages() throws {
         try Home.with { home in
+            var scripts: [String] = []
             for block in try Self.blocks(of: "UseItFromAnyLanguage") {
                 try home.follow(block)
-                let command = block.file.map { Self.command(of: home.path + $0.dropFirst()) } ?? []
+                if let file = block.file { scripts.append(home.path + file.dropFirst()) }
+            }
+            scripts += ["py", "lua", "el"].map { "\(Self.root)/Tests/Languages/follow.\($0)" }
+            for command in scripts.map(Self.command) {
                 guard let interpreter = command.first else { continue }
                 guard Programs.isInstalled(interpreter) else {
                     #expect(ProcessInfo.processInfo.environment["CI"] == nil, "CI must install \(interpreter).")
