@@ -369,6 +369,7 @@ let package = Package(
                 "ProgramSupport",
                 "PropertyList", "TestSupport", "defaults", "defaultsd",
             ],
+            exclude: ["Topics.md"],
             resources: [.copy("Resources/FactoryDefaults.plist"), .copy("Resources/UserDefaults.plist")],
             swiftSettings: settings),
     ]

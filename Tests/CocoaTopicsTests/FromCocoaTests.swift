@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The table in "From Cocoa" lists each test of this target exactly once, and no other tests.
-@Suite("The table \"From Cocoa\"")
+/// The table in Topics.md lists each test of this target exactly once, and no other tests.
+@Suite("The table of topics")
 struct FromCocoaTests {
     private let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
@@ -29,8 +29,7 @@ struct FromCocoaTests {
 
     @Test("The table names each test once")
     func table() throws {
-        let guide = "../../Sources/DefaultsFoundation/DefaultsFoundation.docc/FromCocoa.md"
-        let rows = try text(guide).split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let rows = try text("Topics.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
         var named: [String] = []
         var isOfTests = false
         for row in rows {
