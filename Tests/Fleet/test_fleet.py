@@ -467,7 +467,7 @@ class JoinTests(FleetCase):
         self.assertEqual(b.run("--socket", "x", "fleet", "status", check=False).returncode, 64)
 
     def test_help_names_the_verbs_for_services(self):
-        text = self.machine("a").fleet("--help").stdout
+        text = " ".join(self.machine("a").fleet("--help").stdout.split())
         for verb in ["`push`", "`rollout`", "`receive`", "Config/install --etcd"]:
             self.assertIn(verb, text)
 

@@ -302,8 +302,8 @@ struct GuideTests {
             ("ProtocolStreams", "DefaultsCore"),
         ])
     func heads(page: String, module: String) throws {
-        let head = try #require(
-            Self.blocks(of: page, in: module).first { $0.section == "Overview" && $0.language == "console" })
+        let blocks = try Self.blocks(of: page, in: module)
+        let head = try #require(blocks.first { $0.section == "Overview" && $0.language == "console" })
         try Home.with { home in try home.follow(head) }
     }
 
@@ -395,7 +395,7 @@ struct GuideTests {
                 if let file = block.file { scripts.append(home.path + file.dropFirst()) }
             }
             scripts += ["py", "lua", "el"].map { "\(Self.root)/Tests/Languages/follow.\($0)" }
-            for command in scripts.map(Self.command) {
+            for command in scripts.map(Self.command(of:)) {
                 guard let interpreter = command.first else { continue }
                 guard Programs.isInstalled(interpreter) else {
                     #expect(ProcessInfo.processInfo.environment["CI"] == nil, "CI must install \(interpreter).")
