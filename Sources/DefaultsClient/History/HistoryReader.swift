@@ -3,8 +3,8 @@ import Linux
 
 /// A reader of the history, newest record first.
 ///
-/// It asks the agent for the records of the change log, and then reads older ones from the agent's files. These are
-/// those that the log has dropped, but its file hasn't yet, and those in the archive.
+/// It asks the agent for the records of the change log, and then reads older ones from the agent's files: first those
+/// that the log has dropped, but its file hasn't yet, and then those in the archive.
 package struct HistoryReader {
     private let source: any HistorySource
     private let filter: SubscriptionFilter

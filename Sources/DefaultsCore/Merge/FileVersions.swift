@@ -184,8 +184,8 @@ package struct FileVersions: Sendable {
     ///
     /// Example: a store wrote version B = `{x:1,y:1}`. An editor loads it. Then a store saves x = 2, so the newest
     /// version is A = `{x:2,y:1}`. Now the editor writes `{x:1,y:5}`. A is version 0 and B is version 1, so D(0) =
-    /// `{x,y}` and D(1) = `{y}`. If no program has read A, rule 3 gives `{y}`: the editor set y, and x stays
-    /// 2. Variations:
+    /// `{x,y}` and D(1) = `{y}`. If no program has read A, the answer is `{y}` by rule 3: the editor set y, and x is
+    /// still 2. Variations:
     ///
     /// - A program has read A, so by rule 2 the answer is `{x,y}`.
     /// - Another foreign writer wrote A. Rule 3 adds x to the answer for B, which is then no smaller than D(0).
