@@ -1,7 +1,7 @@
 /// The promises that each trial checks, as *What you can rely on* has them.
 enum Promise: String {
-    /// "Everything acknowledged is still there"; "a foreign writer's change is never lost, neither is an edit of
-    /// another key"; "the later one wins".
+    /// "Everything acknowledged is still there"; "A change that another program completes … is never lost … Neither is
+    /// an edit of another key"; "the later one wins".
     case nothingLost = "Everything acknowledged is still there"
     /// Every value has been written by some program, and the file's and the agent's are the same.
     case nothingInvented = "No value appears that no program wrote"
@@ -11,11 +11,11 @@ enum Promise: String {
     case parses = "Every file parses"
     /// "A save changes only the bytes of the keys that changed."
     case bytes = "A save changes only the bytes of the keys that changed"
-    /// "A save preserves the file's permissions, …"
+    /// "A save preserves the format, the permissions, …"
     case permissions = "A save preserves the file's permissions and links"
     /// "Followers resume from their cursors", with the bus's promises; see `StreamPromise`.
     case followers = "Followers resume from their cursors"
-    /// "No temporary file remains after the next agent or save has checked the directory."
+    /// "No temporary file remains after the next agent or save."
     case clean = "No temporary file remains"
     /// "An edit is durable within a second"; an edit that can't be saved is reported, and "success is reported as
     /// `recovered`".
