@@ -40,6 +40,11 @@ final class AgentSession: Session {
     ///
     /// It is thrown only after everything that arrived earlier, possibly including answers, has been received.
     private var failure: DefaultsError?
+    /// The reason why requests can't be sent anymore, and since when.
+    ///
+    /// An agent that is ending answers what it has received before it closes the connection. Until then, the session
+    /// lasts, so that no outcome is unknown that will be known in a moment.
+    private var sendingFailure: (error: DefaultsError, since: MonotonicTime)?
     /// The outcomes of requests that weren't sent.
     private var localEvents: [SessionEvent] = []
 
@@ -89,6 +94,7 @@ final class AgentSession: Session {
             isExiting ? AgentTimeouts.exitSession : isSaving ? AgentTimeouts.diskSession : AgentTimeouts.session
         // A busy agent that keeps sending isn't hung.
         return [
+            sendingFailure.map { max($0.since, lastHeard) + timeout },
             questions.oldest.map { min(max($0, lastHeard) + timeout, $0 + AgentTimeouts.maximumSession) },
             barriers.oldest.map { max($0, lastHeard) + AgentTimeouts.diskSession },
             commits.oldest.map { max($0, lastHeard) + AgentTimeouts.diskSession },
@@ -236,14 +242,18 @@ final class AgentSession: Session {
         var events = localEvents
         localEvents = []
         do throws(DefaultsError) {
-            if failure == nil { try connection.socket.flush() }
+            if failure == nil, sendingFailure == nil { flush() }
             try receive(&events)
             if failure == nil { try performDueWork() }
         } catch {
-            failure = failure ?? error
+            failure = failure ?? sendingFailure?.error ?? error
         }
         if let failure, events.isEmpty { throw failure }
         return events
+    }
+
+    private func flush() {
+        do throws(DefaultsError) { try connection.socket.flush() } catch { sendingFailure = (error, .now()) }
     }
 
     /// Receives messages, up to a limit.
@@ -280,8 +290,7 @@ final class AgentSession: Session {
         }
         if message.number == 0 {
             // If the connection is lost, this is why the agent closed it.
-            let isLost = failure?.code == .agentUnavailable && failure?.isTimeout == false
-            if isLost, case .failure(let error) = message.message { failure = error }
+            if case .failure(let error) = message.message { sendingFailure?.error = error }
             return
         }
         if let part = barriers.remove(message.number) {
@@ -332,11 +341,12 @@ final class AgentSession: Session {
 
     /// Sends a request.
     ///
-    /// The error of a lost connection is thrown only after everything that arrived earlier has been received.
+    /// The error of a lost connection is thrown only after everything that the agent has sent has been received.
     private func send(_ request: Request) throws(DefaultsError) -> UInt64 {
+        if sendingFailure != nil { return connection.socket.lastNumber }
         do throws(DefaultsError) { return try connection.socket.send(request) } catch {
             if error.code == .invalidValue { throw error }
-            failure = failure ?? error
+            sendingFailure = (error, .now())
             return connection.socket.lastNumber
         }
     }

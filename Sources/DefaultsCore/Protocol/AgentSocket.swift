@@ -71,7 +71,10 @@ package struct AgentSocket: ~Copyable {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno == EAGAIN { return }
-                throw Self.lost(errno)
+                let failure = Self.lost(errno)
+                // Nothing can be sent anymore, so `awaited` must not have the caller try.
+                (outgoing, sent) = ([], 0)
+                throw failure
             }
             sent += count
         }

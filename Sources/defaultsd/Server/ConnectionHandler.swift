@@ -1,4 +1,5 @@
 import DefaultsCore
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -39,6 +40,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     var bufferedBytes: Int { decoder.bufferedBytes }
     /// Whether an edit waits for the disk; later requests must not overtake it.
     private var isEditing = false
+    /// Whether all requests have been read, because the agent is ending.
+    private var hasFinishedReading = false
     /// The time at which the last answer was sent, or, before the first, the connection was accepted.
     private(set) var lastAnswer = NIODeadline.now()
     private var context: ChannelHandlerContext?
@@ -109,9 +112,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private var mayServeRequests: Bool {
-        context?.channel.isWritable == true && barriers < Self.maximumBarriers
-            && widenings.count < Self.maximumWidenings
-            && !isEditing
+        context.map { $0.channel.isWritable || hasFinishedReading } == true && barriers < Self.maximumBarriers
+            && widenings.count < Self.maximumWidenings && !isEditing
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -124,9 +126,30 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Whether any received request, complete or not, is unanswered.
+    /// Whether any received request is unanswered; one that is incomplete counts as long as the rest may arrive.
     var hasUnansweredRequests: Bool {
-        bufferedBytes > 0 || isEditing || barriers > 0 || !answers.isEmpty || !widenings.isEmpty
+        bufferedBytes > 0 && !hasFinishedReading || waitsForDisk || !answers.isEmpty || !widenings.isEmpty
+    }
+
+    /// Whether a received request waits for the disk.
+    var waitsForDisk: Bool { isEditing || barriers > 0 }
+
+    /// Reads and serves what the client has sent, and makes its further attempts to send fail.
+    ///
+    /// The channel itself can't be told to, since it would discard what has arrived.
+    func finishReading() {
+        guard let context, !hasFinishedReading else { return }
+        hasFinishedReading = true
+        // The channel must stay open for answers.
+        try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+        try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { socket in
+            Glibc.shutdown(socket, Int32(SHUT_RD))
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while case let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
+                decoder.append(buffer[..<count])
+            }
+        }
+        serveRequests()
     }
 
     /// Closes the connection.

@@ -176,16 +176,22 @@ final class Server: Service, EngineSubscribers {
         return (socket, file, false)
     }
 
-    /// Keeps the socket open until the agent shuts down; then closes it, answers pending requests, and closes all
-    /// connections.
+    /// Keeps the socket open until the agent shuts down; then closes it, answers all requests that clients have sent,
+    /// and closes all connections.
     func run() async throws {
         await waitForEnd()
         let last = listening.withLock { listening in
             defer { listening = .closed }
             return listening
         }
-        if case .open(let listener) = last { await close(listener) }
+        if case .open(let listener) = last {
+            // Clients that have already connected to a socket of this agent are still served; those of the service
+            // manager's are left to the next agent.
+            if listener.isInherited { await close(listener) } else { listener.file.remove() }
+        }
         await drainRequests()
+        if case .open(let listener) = last, !listener.isInherited { try? await listener.channel.close() }
+        await finishRequests()
         try await eventLoop.submit {
             for connection in self.connections.value.values { connection.close() }
         }.get()
@@ -219,6 +225,26 @@ final class Server: Service, EngineSubscribers {
         let now = NIODeadline.now()
         let last = connections.value.values.map { $0.hasUnansweredRequests ? now : $0.lastAnswer }.max()
         return last.map { $0 + Self.followUpTime }.flatMap { $0 > now ? $0 : nil }
+    }
+
+    /// Reads and answers what clients have sent until now; from now on, they can't send anything.
+    ///
+    /// So no client takes for sent what this agent doesn't read, and no edit is made after its client has been told
+    /// that the connection is lost. The wait for the disk is limited to five seconds, and that for clients that don't
+    /// read answers to one.
+    private func finishRequests() async {
+        let start = NIODeadline.now()
+        var isFinished = false
+        while !isFinished {
+            let check = eventLoop.scheduleTask(in: .milliseconds(2)) {
+                let (connections, now) = (self.connections.value.values, NIODeadline.now())
+                for connection in connections { connection.finishReading() }
+                return !connections.contains {
+                    now < start + .seconds($0.waitsForDisk ? 5 : 1) && $0.hasUnansweredRequests
+                }
+            }
+            isFinished = (try? await check.futureResult.get()) ?? true
+        }
     }
 
     // MARK: Shutdown of a private agent

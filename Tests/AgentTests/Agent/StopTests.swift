@@ -89,6 +89,29 @@ struct StopTests {
         }
     }
 
+    @Test("Every edit that was sent before the agent stopped reading is saved, although its client reads no answers")
+    func sentEdits() throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let client = try RawClient.greeted(place.socket)
+            var sent = 0
+            // This ends when the agent has stopped reading, or closes the connection.
+            while sent < 1_000_000 {
+                if sent == 100 { agent.signal(SIGTERM) }
+                let edit = EditRequest(
+                    domain: Domain(try DomainName(Self.domain)), values: ["key\(sent)": .integer(1)], writer: .file,
+                    identity: EditIdentity(session: 1, number: UInt64(sent + 1)))
+                let request = NumberedRequest(number: UInt64(sent + 2), request: .edit(edit))
+                guard (try? client.send(request.fields)) != nil else { break }
+                sent += 1
+            }
+            #expect(agent.status(within: 60) == 0)
+            let saved = if case .dictionary(let saved)? = values(place) { saved.count } else { 0 }
+            #expect(saved == sent)
+        }
+    }
+
     @Test(
         "A limit on the size of files kills neither the agent, nor an app, nor the command")
     func fileSizeLimit() throws {
