@@ -14,6 +14,10 @@ struct LoggedVersions {
     private(set) var time = Timestamp(nanoseconds: .min)
     /// The steps from each version to the next.
     private var steps: [Step] = []
+    /// The revisions of the first edits of the keys in the steps.
+    private var firstEdits: [String: Revision] = [:]
+    /// The steps of edits of which the log doesn't hold all values.
+    private var partialSteps: [Step] = []
 
     private struct Step {
         var revision: Revision
@@ -102,6 +106,9 @@ struct LoggedVersions {
         var step = step
         step.reached = max(step.revision, steps.last?.reached ?? 0)
         steps.append(step)
+        if step.isForeign { return }
+        for key in step.keys { firstEdits[key] = min(firstEdits[key] ?? .max, step.revision) }
+        if !step.excluded.isEmpty { partialSteps.append(step) }
     }
 
     /// Sets the hashes of the versions, and which of them were replaced unread.
@@ -141,12 +148,10 @@ struct LoggedVersions {
     /// Returns whether the records tell a version from the next ones: those of all edits that it lacked are there.
     private func reachesBack(to mark: FileMark, since oldest: Revision) -> Bool {
         if !mark.isCovered(since: oldest) { return false }
-        if mark.pending.isEmpty { return true }
-        var missing = Set(mark.pending.keys)
-        for step in steps where !step.isForeign && step.revision <= mark.revision {
-            missing = missing.filter { !step.keys.contains($0) && !step.excluded.contain($0) }
+        return mark.pending.keys.allSatisfy { key in
+            firstEdits[key].map { $0 <= mark.revision } == true
+                || partialSteps.contains { $0.revision <= mark.revision && $0.excluded.contain(key) }
         }
-        return missing.isEmpty
     }
 
     /// Returns `versions.total` when a version was the newest.
