@@ -12,6 +12,7 @@ package struct HistoryReader {
     private var records: ArraySlice<LogRecord> = []
     /// The records in the files; `nil` until the agent has sent its own.
     private var older: AnyIterator<LogRecord>?
+    private var hasReadArchive = false
     /// The revision of the last record returned, or of the first one that wasn't searched.
     private var revision = Revision.max
     /// The reason why the history lacks records: the agent has older ones in a file that can't be read, or some are
@@ -54,8 +55,7 @@ package struct HistoryReader {
                 if let record = older.next() {
                     revision = record.revision
                     if let wanted = filter.inHistory(record) { return wanted }
-                } else if let archive = page?.archive {
-                    page?.archive = nil
+                } else if let archive = try dequeueArchive() {
                     self.older = records(in: archive, isArchive: true)
                 } else {
                     return nil
@@ -69,6 +69,15 @@ package struct HistoryReader {
                 self.page = page
             }
         }
+    }
+
+    /// Returns the path of the archive once; `nil` if there is none, or if it has been read.
+    private mutating func dequeueArchive() throws(DefaultsError) -> String? {
+        defer { hasReadArchive = true }
+        guard let page, !hasReadArchive else { return nil }
+        if page.archive != nil || page.log == nil { return page.archive }
+        // The first archive may have been made since the agent answered, of records that its log's file has lost.
+        return try source.history(HistoryRequest(filter: filter, before: page.next, limit: 1)).archive
     }
 
     /// Returns the records in a file before the ones that have been searched.

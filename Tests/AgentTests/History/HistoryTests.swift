@@ -16,6 +16,25 @@ struct HistoryTests {
         return outcome.output
     }
 
+    @Test("A reader finds the records of the first archive, although that is made while it reads")
+    func firstArchive() throws {
+        try AgentProcess.withAgent { place in
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"),
+                with: try PropertyListValue.dictionary(["LogRecords": 8, "LogBytes": 1_024]).write(as: .xml))
+        } _: { agent in
+            let connection = try agent.connect()
+            let domain = Domain(try DomainName("org.a"))
+            for value in 1...40 { try connection.edit(domain, with: ["n": .integer(Int64(value))], replacesAll: false) }
+            #expect(eventually { (try? connection.history(HistoryRequest()))?.archive != nil })
+            var history = try HistoryReader(AgentBeforeItsArchive(connection), matching: SubscriptionFilter())
+            var revisions: [Revision] = []
+            while let record = try history.next() { revisions.append(record.revision) }
+            #expect(revisions == (1...40).reversed())
+            #expect(history.problem == nil)
+        }
+    }
+
     @Test("`log` shows changes newest first, `undo` reverses the last one, and `redo` makes it again")
     func verbs() throws {
         try AgentProcess.withAgent { agent in
@@ -210,4 +229,31 @@ struct HistoryTests {
             #expect(try Programs.shell("grep -rq ada state", in: agent.place.root).status == 0)
         }
     }
+}
+
+/// An agent that answers the first request for its history before it has an archive.
+private final class AgentBeforeItsArchive: HistorySource {
+    private let agent: AgentConnection
+    private var hasAnswered = false
+
+    init(_ agent: AgentConnection) { self.agent = agent }
+
+    var system: SystemDirectories { agent.system }
+    var end: Cursor { agent.end }
+
+    func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
+        var page = try agent.history(request)
+        if !hasAnswered { page.archive = nil }
+        hasAnswered = true
+        return page
+    }
+
+    func snapshot(of domain: Domain, keys: [String]?) throws(DefaultsError) -> DomainSnapshot {
+        try agent.snapshot(of: domain, keys: keys)
+    }
+
+    func domains() throws(DefaultsError) -> [Domain] { try agent.domains() }
+    func snapshots() throws(DefaultsError) -> [DomainSnapshot] { try agent.snapshots() }
+    func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor { try agent.make(edit) }
+    func synchronize(_ domain: Domain) throws(DefaultsError) { try agent.synchronize(domain) }
 }
