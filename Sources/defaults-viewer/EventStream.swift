@@ -38,6 +38,7 @@ final class EventStream {
         let first = JSONText.object([
             ("readOnly", "\(viewer.isReadOnly)"), ("pid", "\(getpid())"),
             ("host", JSONText.of(.string(HostIdentifier.current() ?? ""))),
+            ("home", JSONText.of(.string(Environment.current.home ?? ""))),
             ("number", JSONText.of(.string(viewer.state.value.access.number))),
         ])
         send("event: begin\ndata: \(first)\n\n")

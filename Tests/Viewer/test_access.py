@@ -221,6 +221,15 @@ class AccessTests(unittest.TestCase):
                 self.assertEqual(json.loads(text), {"status": 64, "output": "", "errors": problem})
             self.assertEqual(client.request("POST", "/run", {**request, "key": "k" * 100_000})[0], 200)
 
+    def test_every_file_of_the_page_is_served_as_it_is(self) -> None:
+        client = self.client()
+        files = Path(__file__).parents[2] / "Sources/defaults-viewer/Page"
+        for file in files.iterdir():
+            with self.subTest(file=file.name):
+                path = "/" if file.name == "index.html" else f"/{file.name}"
+                status, _, text = client.request("GET", path)
+                self.assertEqual((status, text), (200, file.read_text(encoding="utf-8")))
+
     def test_no_other_page_may_read(self) -> None:
         client = self.client()
         origin: dict[str, str | None] = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}

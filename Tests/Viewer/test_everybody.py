@@ -50,6 +50,13 @@ class EverybodyTests(PageCase):
         expect(page.locator(".feed > li")).to_have_count(3)
         expect(page.locator(".feed > .lit")).to_have_count(0)
 
+    def test_long_names_leave_room_for_values(self) -> None:
+        self.session.run("write", "org.example.a", "k" * 120, "-int", "12345")
+        page = self.open(domain="org.example.a")
+        box = page.locator(".row.key .value").bounding_box()
+        assert box is not None
+        self.assertGreater(box["width"], 60)
+
     def test_minimum_font_size(self) -> None:
         browser = self.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[
             "--no-sandbox", "--disable-dev-shm-usage", "--blink-settings=minimumFontSize=28"])

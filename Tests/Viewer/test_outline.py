@@ -57,7 +57,7 @@ class OutlineTests(PageCase):
         page.get_by_role("button", name="Add to a").click()
         expect(page.get_by_label("Key new")).to_be_focused()
         page.keyboard.type("c")
-        page.get_by_label("Type of new").select_option("switch")
+        page.get_by_label("Type of new").select_option("boolean")
         page.get_by_label("Value of c").check()
         page.get_by_role("button", name="Open b", exact=True).click()
         page.get_by_role("button", name="Add to b").click()

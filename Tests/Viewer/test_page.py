@@ -145,6 +145,20 @@ class PageTests(PageCase):
         page.click(SAVE)
         eventually(lambda: "string" in self.session.run("read-type", "org.example.types", "integer"), "another type")
 
+    def test_a_switch_has_no_other_buttons(self) -> None:
+        self.session.run("write", "org.example.types", "b", "-bool", "false")
+        page = self.open()
+        self.show(page, "org.example.types", "b")
+        save = page.get_by_role("button", name="Save", exact=True)
+        page.check("[role=switch]")
+        eventually(lambda: self.session.run("read", "org.example.types", "b").strip() == "1", "it isn't switched")
+        expect(save).to_have_count(0)
+        # Another type is saved like any other.
+        page.get_by_label("Type").select_option("integer")
+        save.click()
+        eventually(lambda: "integer" in self.session.run("read-type", "org.example.types", "b"), "another type")
+        expect(save).to_be_visible()
+
     def test_adds_renames_and_removes(self) -> None:
         page = self.open()
         page.click("text=New domain…")
@@ -227,6 +241,32 @@ class PageTests(PageCase):
         expect(rows.nth(0)).to_contain_text(f"{agent.directory}/org.example.app.plist")
         expect(page.locator(".history p").first).to_contain_text("by defaults")
         self.shoot(page, "browse")
+
+    def test_layers_of_a_domain_stand_together(self) -> None:
+        agent = self.session.agent
+        (agent.managed / "org.example.b.plist").write_bytes(plistlib.dumps({"n": 1}))
+        for domain in ("a", "b", "c"):
+            self.session.run("write", f"org.example.{domain}", "n", "-int", "1")
+        self.session.run("-currentHost", "write", "org.example.b", "n", "-int", "2")
+        self.session.run("sync")
+        host = next((agent.directory / "ByHost").glob("org.example.b.*")).name.split(".")[-2]
+        page = self.open()
+        rows = page.locator(".row.domain")
+        expect(rows.locator(".name")).to_have_text([f"org.example.{name}" for name in "abbbc"])
+        expect(page.locator(".row.domain.further")).to_have_count(2)
+        expect(rows.nth(1)).not_to_have_class(re.compile("further"))
+        expect(page.get_by_text("this host", exact=True)).to_have_attribute("title", host)
+
+    def test_paths_begin_at_the_home_directory(self) -> None:
+        self.session.run("write", "org.example.a", "n", "-int", "1")
+        self.session.environment["HOME"] = str(self.root)
+        page = self.open()
+        self.show(page, "org.example.a", "n")
+        file = page.locator(".layers .file").first
+        expect(file).to_have_text(re.compile(r"^~/preferences/org\.example\.a\.plist"))
+        expect(file).to_have_attribute("title", f"{self.session.agent.directory}/org.example.a.plist")
+        page.click("nav >> text=Health")
+        expect(page.locator("dd", has_text=re.compile("^~/preferences$"))).to_be_visible()
 
     def test_copies(self) -> None:
         self.session.run("write", "org.example.copy", "it's", "-array", "-string", "a b", "-float", "2")
@@ -515,8 +555,8 @@ class PageTests(PageCase):
         # Invalid text is refused, and the error says where it is.
         for typed, reason in {
             "[1E400]": "line 1, column 2", "[\n  null]": "line 2, column 3", "[1, 2,]": "line 1, column 7",
-            "[18446744073709551616]": "doesn't fit in 64 bits", '[{"a": 1, "a": 2}]': '"a\" twice', "": "Type a list",
-            '{"a": 1}': "Type a list", "[tru]": "column 2", '[{"$date": "2026-02-30"}]': "isn't a date|not a date",
+            "[18446744073709551616]": "doesn't fit in 64 bits", '[{"a": 1, "a": 2}]': '"a\" twice', "": "Type an array",
+            '{"a": 1}': "Type an array", "[tru]": "column 2", '[{"$date": "2026-02-30"}]': "isn't a date|not a date",
         }.items():
             with self.subTest(typed=typed):
                 page.fill(".detail textarea", typed)
@@ -550,13 +590,13 @@ class PageTests(PageCase):
         page = self.open()
         self.show(page, "org.example.types", "number")
         kind, field = page.locator("select[aria-label=Type]"), page.get_by_label("Value")
-        texts = {"integer": "2", "text": "2.0", "list": "[\n    2.0\n]", "dictionary": "{}", "number": "2.0"}
+        texts = {"integer": "2", "string": "2.0", "array": "[\n    2.0\n]", "dictionary": "{}", "real": "2.0"}
         for name, value in texts.items():
             kind.select_option(name)
-            if name == "list":
+            if name == "array":
                 page.click("text=As JSON")
             expect(field).to_have_value(value)
-        kind.select_option("switch")
+        kind.select_option("boolean")
         expect(field).to_be_checked()
         kind.select_option("integer")
         page.click(SAVE)
@@ -753,6 +793,23 @@ class PageTests(PageCase):
             page.evaluate("(place) => { location.hash = place }", place)
             expect(page.locator("#main")).to_contain_text(text)
             self.assertNotIn("hunter", page.locator("#main").inner_text())
+
+    def test_types_have_one_set_of_words(self) -> None:
+        types = ["string", "boolean", "integer", "real", "date", "data", "array", "dictionary"]
+        self.session.manifests.mkdir(parents=True)
+        keys = [{"pfm_name": f"a {type}", "pfm_type": type} for type in types]
+        (self.session.manifests / "org.example.a.plist").write_bytes(
+            plistlib.dumps({"pfm_domain": "org.example.a", "pfm_subkeys": keys}))
+        self.session.run("write", "org.example.a", "n", "-int", "1")
+        page = self.open(domain="org.example.a")
+        expect(page.locator(".settings td:nth-child(4)")).to_have_text(types)
+        self.show(page, "org.example.a", "n")
+        expect(page.locator("select[aria-label=Type] option")).to_have_text(types)
+        page.get_by_label("Type").select_option("array")
+        page.click("text=As JSON")
+        page.get_by_label("Value", exact=True).fill("1")
+        page.click(SAVE)
+        expect(page.locator(".editor .problem")).to_contain_text("Type an array, such as")
 
     # Connections
 
@@ -1070,6 +1127,51 @@ class PageTests(PageCase):
         expect(page.locator(".outcome")).to_contain_text("(none) → 2")
         page.focus("#compare-domain")
         expect(page.locator("#domain-names option")).to_have_count(2)
+        page.get_by_label("From, in a calendar").fill("2026-11-24T10:15")
+        expect(page.locator("#compare-since")).to_have_value("2026-11-24 10:15")
+
+    def test_history_finds_values(self) -> None:
+        for value in ("dark", "light", "sepia"):
+            self.session.run("write", "org.example.past", "theme", "-string", value)
+        self.session.run("write", "org.example.past", "other", "-string", "dark")
+        page = self.open()
+        page.click("nav >> text=History")
+        page.fill("#history-domain", "org.example.past")
+        page.focus("#history-key")
+        expect(page.locator("#key-names option")).to_have_count(2)
+        page.fill("#history-key", "theme")
+        page.fill("#history-value", "DARK")
+        page.click("text=Show")
+        records = page.locator(".page .records > li")
+        expect(records).to_have_count(2)
+        # Also before the manifests say which keys are secret.
+        page.reload()
+        expect(page.locator("#history-value")).to_have_value("DARK")
+        expect(records).to_have_count(2)
+        expect(records.first).to_contain_text('"dark" → "light"')
+        page.fill("#history-value", "nothing")
+        page.click("text=Show")
+        expect(page.locator(".page .count")).to_have_text("No matches.")
+
+    def test_a_long_history_is_read_in_parts(self) -> None:
+        for number in range(8):
+            self.session.run("write", "org.example.past", "n", "-int", f"{number}")
+        page = self.open()
+        # The viewer cuts off an output that is too long, within a line.
+        page.evaluate("""() => {
+            const whole = window.fetch;
+            window.fetch = async (path, options) => {
+                const answer = await whole(path, options);
+                if (path !== "run" || JSON.parse(options.body).verb !== "log") return answer;
+                const outcome = await answer.json();
+                const text = JSON.stringify({ ...outcome, output: outcome.output.slice(0, 1200) });
+                return { ok: true, status: 200, headers: answer.headers, text: async () => text };
+            };
+        }""")
+        page.click("nav >> text=History")
+        expect(page.locator(".page .records > li")).to_have_count(8)
+        expect(page.locator(".page .count")).to_have_text("")
+        expect(page.get_by_role("button", name="Older")).to_have_count(0)
 
     def test_clock_of_another_machine(self) -> None:
         context = self.browser.new_context()
@@ -1084,14 +1186,28 @@ class PageTests(PageCase):
     def test_plots_on_a_narrow_screen(self) -> None:
         for number in range(6):
             self.session.run("write", "org.example.a", "n", "-int", f"{number * number}")
-        page = self.open(viewport={"width": 380, "height": 1000})
+        for width in (380, 800):
+            with self.subTest(width=width):
+                page = self.open(viewport={"width": width, "height": 1000})
+                self.show(page, "org.example.a", "n")
+                expect(page.locator("svg .axis").first).to_be_visible()
+                scale = page.evaluate("""() => {
+                    const svg = document.querySelector("svg");
+                    return svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                }""")
+                self.assertGreater(scale, 0.9)
+
+    def test_plots_have_more_than_the_list(self) -> None:
+        for number in range(60):
+            self.session.run("write", "org.example.a", "n", "-int", f"{number}")
+        page = self.open()
         self.show(page, "org.example.a", "n")
-        expect(page.locator("svg .axis").first).to_be_visible()
-        scale = page.evaluate("""() => {
-            const svg = document.querySelector("svg");
-            return svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-        }""")
-        self.assertGreater(scale, 0.9)
+        expect(page.locator(".history .record")).to_have_count(50)
+        page.click("text=As a table")
+        expect(page.locator("figure tbody tr")).to_have_count(60)
+        page.click("text=All its changes")
+        expect(page.locator("#history-key")).to_have_value("n")
+        expect(page.locator(".page .records > li")).to_have_count(60)
 
     # People
 

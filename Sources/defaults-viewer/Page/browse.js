@@ -86,9 +86,10 @@ export function browse(go) {
             if (isOpen) keys.forEach((key, index) => rows.push({ domain, key, index, isKey: true,
                 count: keys.length }));
         }
-        let group = 0;
         const domains = rows.filter((row) => !row.isKey);
-        for (const row of domains) Object.assign(row, { index: group++, size: domains.length });
+        // Those of one name, which differ in their places, stand together as a group.
+        domains.forEach((row, index) => Object.assign(row, { index, size: domains.length,
+            isFurther: domains[index - 1]?.domain.name === row.domain.name }));
         const found = previous
             && rows.findIndex((row) => row.domain.id === previous.domain.id && row.key === previous.key);
         if (found >= 0) selected = found;
@@ -136,7 +137,7 @@ export function browse(go) {
                 [other?.reason === "forced" ? "lock" : "place", other?.reason ?? ""],
                 ["draft", isDraft(`${domain.id}\n${key}`) ? "not saved" : ""], ["value", value]]
             : [["chevron", row.isOpen ? "▾" : "▸"], ["name", label(domain)],
-                ["place", shortPlace(domain), place(domain)],
+                ["place", shortPlace(domain), [domain.host, domain.user].filter(Boolean).join(", ")],
                 ["damage", domain.damage ? "damaged" : ""], ["count", `${row.count}`]];
         const attributes = {
             id: `row-${index}`, "aria-level": isKey ? 2 : 1, "aria-selected": isCurrent(row),
@@ -149,6 +150,7 @@ export function browse(go) {
         }
         element.classList.add("row", isKey ? "key" : "domain");
         element.classList.toggle("cursor", index === selected);
+        element.classList.toggle("further", row.isFurther === true);
         element.style.top = `${index * rowHeight}px`;
         element.style.height = `${rowHeight}px`;
         const shown = parts.filter(([name, text]) => text !== "" || name === "name" || name === "value");

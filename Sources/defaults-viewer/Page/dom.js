@@ -113,6 +113,12 @@ export function redraw(element, ...contents) {
     if (isFocused) refocus(active, element);
 }
 
+// Returns the heading of what is selected, which gets the focus.
+export function heading(name, ...about) {
+    return h("header", h("h2", { tabindex: "-1" }, name),
+        h("p.about", about.filter(Boolean).flatMap((part) => [part, " "])));
+}
+
 // Returns a table of columns' names and rows of cells, each of which is a text or an element.
 export function table(names, rows, caption = null) {
     return h("table", caption ? h("caption", caption) : null,

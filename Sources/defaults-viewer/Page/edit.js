@@ -6,54 +6,19 @@ import { described, isSecret, shown as secretly } from "./manifests.js";
 import { revision } from "./model.js";
 import { outline, withLineEnds } from "./outline.js";
 import { save as saveFile } from "./profiles.js";
-import { ask, parse } from "./server.js";
+import { send, valuesNow } from "./send.js";
+import { parse } from "./server.js";
 import { receive, store } from "./store.js";
-import {
-    areSame, converted, editable, packed, read, text, typeNames, typeOf, unpacked, visible,
-} from "./values.js";
+import { areSame, converted, editable, read, text, typeOf, types, visible } from "./values.js";
 
 // The length of a text above which typing in a field would be slow.
 const largest = 1_000_000;
 // The number of differences that are shown of a conflict.
 const shownDifferences = 12;
 
-// All but those of keyed archives.
-const types = Object.keys(typeNames).slice(0, -1);
-
-// Sends an edit that applies only if the keys have the values that were shown; throws if another program has changed
-// them.
-export async function send(domain, { set = {}, remove = [], expected = {}, absent = [] }) {
-    const request = { type: "edit", domain: domain.name, host: domain.host, set: packed(set), remove };
-    try {
-        return await ask({ ...request, expected: packed(expected), absent });
-    } catch (error) {
-        if (error.code !== "changed") throw error;
-        // In JSON, a real of 32 bits looks like one of 64, which is another value. If everything looks as it was shown,
-        // no program has changed it.
-        const others = Object.fromEntries(Object.entries(expected).filter(([, value]) => !hasReal(value)));
-        if (Object.keys(others).length === Object.keys(expected).length) throw error;
-        const [now] = await valuesNow(domain, [...Object.keys(expected), ...absent]);
-        const isSame = Object.keys(expected).every((key) => areSame(now.get(key), expected[key]));
-        if (!isSame || absent.some((key) => now.has(key))) throw error;
-        return ask({ ...request, expected: packed(others), absent });
-    }
-}
-
-// Returns whether a value is or contains a real.
-function hasReal(value) {
-    const type = typeOf(value);
-    return type === "real" || /array|dictionary/.test(type) && Object.values(value).some(hasReal);
-}
-
 // Returns whether JSON contains null, which isn't a value.
 function hasNull(value) {
     return value === null || typeof value === "object" && Object.values(value).some(hasNull);
-}
-
-// Returns the current values of keys, and the number of the last change.
-async function valuesNow(domain, keys) {
-    const { values, cursor } = await ask({ type: "read", domain: domain.name, host: domain.host, keys });
-    return [new Map(unpacked(values)), revision(cursor)];
 }
 
 // Returns a form that edits a value of a key, and a function to call when the value has changed elsewhere.
@@ -78,7 +43,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     // The conflict that the user decides, if another program was quicker.
     let asked = null;
     const type = h("select", { "aria-label": "Type", onchange: () => convert() },
-        types.map((type) => h("option", { value: type }, typeNames[type])));
+        types.map((type) => h("option", type)));
     const formButton = button("As JSON", () => changeForm(), { class: "quiet" });
     const control = h("div.control");
     const problem = h("p.problem", { role: "alert", hidden: true });
@@ -90,8 +55,9 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         reset();
         update(latest);
     });
+    const actions = h("p.buttons", saveButton, isNew ? null : revert);
     const whole = form("editor", () => submit(), h("div.fields", type, formButton, control), problem, news, conflict,
-        h("p.buttons", saveButton, isNew ? null : revert));
+        actions);
     whole.addEventListener("input", () => {
         isDirty = true;
         asked?.limit();
@@ -118,7 +84,12 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
             field = input({ ...attributes, value: typed, list: "choices" });
         } else if (type.value === "boolean") {
             field = h("input", { type: "checkbox", role: "switch", ...attributes, checked: converted(typed) === "true",
-                onchange: () => { if (!isNew) submit(); } });
+                onchange: () => {
+                    if (isNew) return;
+                    submit();
+                    // They are there again if that takes long or fails.
+                    actions.hidden = true;
+                } });
         } else if (/integer|real|date/.test(type.value)) {
             const placeholder = type.value === "date" ? "2026-11-27 10:15" : "";
             field = input({ ...attributes, value: typed, placeholder });
@@ -284,6 +255,8 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
     function state() {
         saveButton.disabled = !isNew && !isDirty;
         revert.disabled = !isDirty;
+        // A switch takes effect at once.
+        actions.hidden = !isNew && !isDirty && field.type === "checkbox";
         problem.hidden = true;
         field.removeAttribute("aria-invalid");
     }
@@ -313,7 +286,10 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
         const { wanted } = saving;
         decided();
         problem.hidden = news.hidden = true;
-        const late = setTimeout(() => { saveButton.textContent = "Saving…"; }, 200);
+        const late = setTimeout(() => {
+            saveButton.textContent = "Saving…";
+            actions.hidden = false;
+        }, 200);
         try {
             const { cursor } = await send(domain, { set: { [key]: wanted }, ...condition });
             awaited = revision(cursor);
@@ -343,7 +319,7 @@ export function editor(domain, { key, value, name = () => key, done = () => {} }
 
     function complain(reason) {
         problem.textContent = reason;
-        problem.hidden = false;
+        problem.hidden = actions.hidden = false;
         // The earlier notice is over.
         notify(whole.isConnected ? "" : reason);
     }

@@ -4,7 +4,7 @@ import { button, h, table, time } from "./dom.js";
 import { bars } from "./plots.js";
 import { program, recent } from "./records.js";
 import { ask, now as currentTime, run } from "./server.js";
-import { store } from "./store.js";
+import { shortPath, store } from "./store.js";
 
 const minutes = 60;
 // The number of change sets that are read at once.
@@ -35,8 +35,9 @@ export function health() {
         return fill(status, async () => {
             const { status: now } = await ask({ type: "status" });
             const start = currentTime() - Number(now.uptime.$real ?? now.uptime) * 1000;
-            const files = now.history?.map((file) => `${file.path} (${file.bytes.toLocaleString()} bytes)`) ?? [];
-            const rows = { Directory: now.directory, Agent: `version ${now.version}, process ${now.pid}`,
+            const files = (now.history ?? []).map((file) =>
+                `${shortPath(file.path)} (${file.bytes.toLocaleString()} bytes)`);
+            const rows = { Directory: shortPath(now.directory), Agent: `version ${now.version}, process ${now.pid}`,
                 "Running since": time(start * 1e6), Domains: now.domains, Clients: now.connections,
                 Watches: now.watch?.mode ?? "", History: files.join(", "),
                 Unsaved: now.pending?.map((domain) => domain.domain ?? domain).join(", ") || "nothing" };
@@ -76,7 +77,7 @@ export function health() {
         problem = "";
         try {
             records = (await recent({ count: limit, since: `${minutes}m` })).reverse();
-            if (records.length === limit) problem = `Only the last ${limit.toLocaleString()} change sets are counted.`;
+            if (records.hasMore) problem = `Only the last ${records.length.toLocaleString()} change sets are counted.`;
         } catch (error) { problem = error.message; }
         draw();
     }
@@ -98,7 +99,7 @@ export function health() {
         }
         plots.replaceChildren(
             ...(problem ? [h("p.note", problem)] : []),
-            bars({ title: "Change sets a minute", unit: "change sets", buckets }),
+            bars({ title: "Change sets a minute", unit: "change sets", buckets, place: plots }),
             h("div.columns", ranking("By domain", domains), ranking("By program", programs)));
     }
 

@@ -3,10 +3,10 @@
 import { change } from "./difference.js";
 import { button, folded, form, h, input, notify, table, words } from "./dom.js";
 import { saveProfile } from "./profiles.js";
-import { program, recent, recordItem, writer } from "./records.js";
+import { pattern, program, recent, recordItem, writer } from "./records.js";
 import { parse, run } from "./server.js";
 import { shown } from "./manifests.js";
-import { sortedDomains } from "./store.js";
+import { searchedValue, sortedDomains, sortedKeys, store } from "./store.js";
 import { unpacked, visible, zoned } from "./values.js";
 
 const pageSize = 100;
@@ -18,31 +18,47 @@ export function history(go) {
     let asked = {};
     // Counts the answers about two moments.
     let answers = 0;
+    // Answers about the same moments again, if the outcome has values.
+    let repeat = () => {};
+    // The manifests by which values are shown.
+    let manifests;
     const field = (id, label, attributes) => h("p", h("label", { for: id }, label), input({ id, ...attributes }));
+    // Returns a field for a moment, with a calendar that fills it.
+    const moment = (id, label, attributes) => {
+        const typed = input({ id, "aria-describedby": "times", oninput: () => { chosen.value = ""; }, ...attributes });
+        const chosen = h("input", { type: "datetime-local", step: "1", "aria-label": `${label}, in a calendar`,
+            onchange: () => { if (chosen.value) typed.value = chosen.value.replace("T", " "); } });
+        return h("p", h("label", { for: id }, label), h("span.moment", typed, chosen));
+    };
     const names = h("datalist", { id: "domain-names" });
-    const complete = { list: names.id, onfocus: () => names.replaceChildren(
-        ...[...new Set(sortedDomains().map(({ name }) => name))].map((value) => h("option", { value }))) };
+    const keys = h("datalist", { id: "key-names" });
+    const complete = (list, all) => ({ list: list.id, onfocus: () =>
+        list.replaceChildren(...[...new Set(all())].map((value) => h("option", { value }))) });
+    const completeDomain = complete(names, () => sortedDomains().map(({ name }) => name));
+    const completeKey = complete(keys, () => sortedDomains()
+        .filter(({ name }) => pattern(name) === value("history-domain"))
+        .flatMap((domain) => sortedKeys(domain).slice(0, 1000).map(pattern)));
     const search = form("fields", () => ask(),
-        field("history-domain", "Domain", { placeholder: "org.example.*", ...complete }),
-        field("history-key", "Key"), field("history-program", "Program"),
-        h("button.main", "Show"));
+        field("history-domain", "Domain", { placeholder: "org.example.*", ...completeDomain }),
+        field("history-key", "Key", completeKey), field("history-value", "Value"),
+        field("history-program", "Program"), h("button.main", "Show"));
     const list = h("ul.records", { "aria-label": "Earlier changes, newest first" });
     const status = h("p.count", { role: "status" });
     const older = button("Older", () => more(), { hidden: true });
     const compare = form("fields", () => ask(),
-        field("compare-domain", "Domain", complete), field("compare-since", "From", { value: "1h", "aria-describedby": "times" }),
-        field("compare-until", "To", { placeholder: "now", "aria-describedby": "times" }),
+        field("compare-domain", "Domain", completeDomain), moment("compare-since", "From", { value: "1h" }),
+        moment("compare-until", "To", { placeholder: "now" }),
         h("button.main", "Compare"), button("Values then", () => answer(past)),
         button("Save as a profile", () => answer(async (asked) => ({ errors: await saveProfile(asked) }))));
     const outcome = h("div.outcome", { role: "region", "aria-label": "Outcome", tabindex: "0" });
     const view = h("section.page", { "aria-label": "History" },
         h("h2", "Compare two moments"), h("p", { id: "times" },
             "A moment is a time, such as 10m, yesterday, 10:15 or 2026-11-24, or a change's number."),
-        compare, names, outcome, h("h2", "Earlier changes"), search, status, list, h("p.buttons", older));
+        compare, names, keys, outcome, h("h2", "Earlier changes"), search, status, list, h("p.buttons", older));
     const value = (id) => view.querySelector(`#${id}`).value.trim();
 
     const fields = { domain: "history-domain", key: "history-key", program: "history-program",
-        compare: "compare-domain", since: "compare-since", until: "compare-until" };
+        value: "history-value", compare: "compare-domain", since: "compare-since", until: "compare-until" };
 
     // Asks for what the fields say, and makes it a place to which the browser can return.
     function ask() {
@@ -58,14 +74,23 @@ export function history(go) {
             for (const [name, id] of Object.entries(fields)) {
                 view.querySelector(`#${id}`).value = place[name] ?? (name === "since" ? "1h" : "");
             }
+            for (const calendar of view.querySelectorAll("[type=datetime-local]")) calendar.value = "";
         }
+        // Which values may be shown can have changed meanwhile.
+        const again = manifests === store.manifests ? () => {} : repeat;
         begin();
-        if (place.compare) answer(difference);
+        if (place.compare) answer(difference); else again();
     }
 
-    function begin() {
-        asked = { domain: value("history-domain"), key: value("history-key"),
-            words: words(value("history-program")) };
+    // Returns what the fields of the search ask for.
+    function typed() {
+        return { domain: value("history-domain"), key: value("history-key"),
+            program: words(value("history-program")), values: words(value("history-value")) };
+    }
+
+    function begin(wanted = typed()) {
+        asked = wanted;
+        manifests = store.manifests;
         list.replaceChildren();
         return more();
     }
@@ -75,21 +100,22 @@ export function history(go) {
         older.disabled = true;
         status.textContent = "Reading…";
         try {
-            const count = mine.words.length ? 20 * pageSize : pageSize;
+            const isFiltered = mine.program.length + mine.values.length > 0;
+            const count = isFiltered ? 20 * pageSize : pageSize;
             let records;
             let shown = 0;
             do {
-                records = await recent({ ...mine, count });
+                records = await recent({ domain: mine.domain, key: mine.key, until: mine.until, count });
                 if (mine !== asked) return;
-                const found = records.filter((record) => isBy(record, mine.words));
+                const found = records.filter((record) => isBy(record, mine.program) && has(record, mine.values));
                 list.append(...found.map((record) => recordItem(record)));
                 shown += found.length;
                 // A range includes its end.
                 if (records.length) mine.until = `${records.at(-1).revision - 1}`;
-            } while (records.length === count && shown < pageSize);
-            older.hidden = records.length < count;
+            } while (records.hasMore && shown < pageSize);
+            older.hidden = !records.hasMore;
             status.textContent = list.children.length ? ""
-                : mine.domain || mine.key || mine.words.length ? "No matches." : "There are no changes yet.";
+                : mine.domain || mine.key || isFiltered ? "No matches." : "There are no changes yet.";
         } catch (error) {
             if (mine === asked) status.textContent = error.message;
         }
@@ -102,6 +128,14 @@ export function history(go) {
         return words.every((word) => folded(names.join(" ")).includes(word));
     }
 
+    // Returns whether an old or a new value of a record has all words.
+    function has(record, words) {
+        return !words.length || (record.changes ?? []).some(({ key, old, new: now }) => [old, now].some((one) => {
+            const text = folded(searchedValue(record.domain, key, one));
+            return words.every((word) => text.includes(word));
+        }));
+    }
+
     // Returns an error of the command with the names of the fields.
     function named(errors) {
         return errors.replace(/ See `defaults help .*/, "").replace("--until is before --since", "To is before From")
@@ -109,19 +143,25 @@ export function history(go) {
                 `“${text}” in ${option === "until" ? "To" : "From"} isn't a moment.`);
     }
 
-    // Does something with the named domain and the moments, and shows the outcome and errors.
-    async function answer(act) {
-        const domain = value("compare-domain");
-        const [since, until] = [zoned(value("compare-since"), true), zoned(value("compare-until"), true)];
-        const missing = !domain ? "Type a domain." : since ? "" : "Type a moment in From.";
+    // Returns the domain and the moments that the fields name.
+    function twoMoments() {
+        return { domain: value("compare-domain"), since: zoned(value("compare-since"), true),
+            until: zoned(value("compare-until"), true) };
+    }
+
+    // Does something with a domain and two moments, and shows the outcome and errors.
+    async function answer(act, asked = twoMoments()) {
+        const missing = !asked.domain ? "Type a domain." : asked.since ? "" : "Type a moment in From.";
         const mine = answers += 1;
+        repeat = () => {};
         outcome.replaceChildren();
         notify(missing);
         if (missing) return;
         try {
-            const { errors, contents = [] } = await act({ domain, since, until });
+            const { errors, contents = [] } = await act(asked);
             // Something else may have been asked for meanwhile.
             if (mine !== answers) return;
+            if (contents.length) repeat = () => answer(act, asked);
             outcome.replaceChildren(...contents, ...(errors ? [h("p.note", named(errors))] : []));
         } catch (error) {
             notify(error.message);
@@ -148,5 +188,14 @@ export function history(go) {
     const past = ({ domain, since }) => tabulate({ verb: "read", domain, at: since }, ["Key", "Value"],
         unpacked, ([key, value]) => [visible(key), shown(domain, key, value)], "There were no values.");
 
-    return { view, show, update() {} };
+    return {
+        view, show,
+        // Until the manifests are known, everything is secret.
+        update() {
+            if (!view.isConnected || manifests === store.manifests) return;
+            // A half-typed search isn't asked for yet.
+            begin({ ...asked, until: undefined });
+            repeat();
+        },
+    };
 }

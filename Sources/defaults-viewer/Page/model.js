@@ -7,7 +7,7 @@ import { unpacked } from "./values.js";
 export function identity(message) { return JSON.stringify([message.domain, message.host ?? "", message.user ?? ""]); }
 
 // Creates the page's or the worker's form of a domain from an event with all its values.
-export function domainOf(message) {
+function domainOf(message) {
     return {
         id: identity(message), name: message.domain, host: message.host, user: message.user, damage: message.damage,
         values: new Map(unpacked(message.values)),

@@ -2,10 +2,9 @@
 
 import { button, h, input } from "./dom.js";
 import {
-    converted, editable, json, packed, read, scalar, text, typeNames, typeOf, unpacked, visible,
+    converted, editable, json, packed, read, scalar, text, typeName, typeOf, types, unpacked, visible,
 } from "./values.js";
 
-const types = Object.keys(typeNames).slice(0, -1);
 // The number of rows that are drawn at first, and by each request for more.
 const rowLimit = 300;
 // The number of edits that can be undone.
@@ -210,7 +209,7 @@ export function outline(value, attributes, former) {
         })] : [];
         body.replaceChildren(...rows.slice(0, shown).map(drawRow));
         if (!rows.length) body.append(h("div", { role: "row" },
-            h("span.note", { role: "gridcell" }, isList(root) ? "The list is empty." : "The dictionary is empty.")));
+            h("span.note", { role: "gridcell" }, isList(root) ? "The array is empty." : "The dictionary is empty.")));
         grid.nextSibling?.querySelector(".more")?.remove();
         for (const one of more) { one.classList.add("more"); grid.nextSibling.append(one); }
         setTabs();
@@ -234,7 +233,7 @@ export function outline(value, attributes, former) {
         const menu = h("select", { "aria-label": `Type of ${label}`, disabled: one.type === "uid",
             onchange: (event) => change(one, event.target.value) },
         [...types, ...(one.type === "uid" ? ["uid"] : [])].map((type) =>
-            h("option", { value: type, selected: type === one.type }, typeNames[type])));
+            h("option", { value: type, selected: type === one.type }, typeName(type))));
         const actions = [
             isContainer(one) ? button("Add", () => add(one), { "aria-label": `Add to ${label}` }) : null,
             ...(isList(parent) ? [

@@ -5,7 +5,7 @@ import { change } from "./difference.js";
 import { isSecret, sentence, shown } from "./manifests.js";
 import { revision } from "./model.js";
 import { parse, run } from "./server.js";
-import { areSame, text, visible } from "./values.js";
+import { areSame, bytes, text, visible } from "./values.js";
 
 const base = (path) => path.split("/").pop();
 
@@ -19,6 +19,9 @@ export function writer({ source, origin }) {
     const name = names[source.kind] ?? base(source.executable ?? "");
     return reason ? `${name} (${reason})` : name;
 }
+
+// Returns the files of the program that made a change, and of the one for which it did.
+function programs({ source, origin }) { return [source?.executable, origin?.program].filter(Boolean).join(" for "); }
 
 // Returns the program that counts as the writer in figures.
 export function program({ source, origin }) {
@@ -35,8 +38,8 @@ const notes = {
 };
 
 // Returns the address of a place within the page: a view, a domain, or a key.
-export function address({ view, domain, key, host, user, program, compare, since, until }) {
-    const parts = Object.entries({ view, domain, key, host, user, program, compare, since, until });
+export function address({ view, domain, key, host, user, program, value, compare, since, until }) {
+    const parts = Object.entries({ view, domain, key, host, user, program, value, compare, since, until });
     return `#${new URLSearchParams(parts.filter(([, part]) => part != null))}`;
 }
 
@@ -78,8 +81,9 @@ export function recordItem(record, { names = true, use = null } = {}) {
     return h(`li.record.is-${record.type}`,
         h("p.meta",
             record.time ? time(record.time) : null, " ", record.domain && names ? link(record) : null,
-            " ", h("span.writer", writer(record)),
-            record.revision ? h("span.number", ` no. ${record.revision}`) : null,
+            " ", h("span.writer", { title: programs(record) || null }, writer(record)),
+            record.revision ? h("span.number", { title: "The change's number, which `defaults undo` takes" },
+                ` no. ${record.revision}`) : null,
             canUndo ? button("Undo…", () => undo(record),
                 { "aria-label": `Undo change ${record.revision}…`, class: "writing" }) : null),
         notes[record.type] ? h("p.note", `${notes[record.type]} ${record.reason ?? ""}`) : null,
@@ -96,19 +100,26 @@ export async function recentOf({ name, host }, key, count) {
     for (let isEnd = false; !isEnd && found.length < count; asked.count = 1000) {
         const records = await recent(asked);
         found.push(...records.filter((record) => record.host === host && !record.user));
-        isEnd = records.length < asked.count;
+        isEnd = !records.hasMore;
         // Those of other hosts may be many. A range includes its end.
         if (!isEnd) asked.until = `${records.at(-1).revision - 1}`;
     }
     return found.slice(0, count);
 }
 
-// Returns the newest records that pass a filter, also those in the archive: `domain` and `key` are patterns.
+// Returns the newest records that pass a filter, also those in the archive, and whether there may be more (`hasMore`):
+// `domain` and `key` are patterns.
 export async function recent({ domain = "", key = "", host, count, since = "", until = "" }) {
     const { status, output, errors } = await run({ verb: "log", domain, key, host, program: "", count, since, until });
     // Without records, the status is 1.
     if (status !== 0 && status !== 1 && !output) throw new Error(errors || "The history can't be read.");
-    return output.split("\n").filter(Boolean).map((text) => fromLog(parse(text, true)));
+    // The viewer cuts off a long output, even within a character, and ends a command that takes long.
+    const all = typeof output === "string" ? output : new TextDecoder().decode(bytes(output));
+    const whole = all.slice(0, all.lastIndexOf("\n") + 1);
+    const isCut = status === null || whole.length < all.length;
+    if (isCut && !whole) throw new Error("A change is too large to be shown.");
+    const records = whole.split("\n").filter(Boolean).map((text) => fromLog(parse(text, true)));
+    return Object.assign(records, { hasMore: isCut || records.length === count });
 }
 
 // Returns a line of `defaults log` as an event of the protocol.

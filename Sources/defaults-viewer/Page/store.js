@@ -124,7 +124,13 @@ export function place(domain) {
     return [domain.host && hostName(domain.host), domain.user].filter(Boolean).join(", ");
 }
 
-export function hostName(host) { return host === store.info.host ? "this host" : `host ${host}`; }
+// Returns a file's path for people, with ~ for the home directory.
+export function shortPath(path) {
+    const { home } = store.info;
+    return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
+function hostName(host) { return host === store.info.host ? "this host" : `host ${host}`; }
 
 export function isEditable(domain) { return !domain.user && !store.info.readOnly; }
 
@@ -158,13 +164,18 @@ export function unsetKeys(domain) {
         .filter((key) => !domain.values.has(key));
 }
 
+// Returns the text of a key's value in which a search looks: that of a secret is empty.
+export function searchedValue(name, key, value) {
+    if (value === undefined || isSecret(name, key)) return "";
+    return typeOf(value) === "data" ? `<${hex(value)}>` : json(value);
+}
+
 // Returns the text of a key and its value in which a search looks.
 export function searched(domain, key) {
     const { texts } = Object.assign(domain, { texts: domain.texts ?? new Map() });
     if (!texts.has(key)) {
-        const value = isSecret(domain.name, key) ? undefined : domain.values.get(key);
-        const shown = value === undefined ? "" : typeOf(value) === "data" ? `<${hex(value)}>` : json(value);
-        texts.set(key, folded(`${key} ${described(domain.name, key)?.title ?? ""} ${shown}`));
+        const value = searchedValue(domain.name, key, domain.values.get(key));
+        texts.set(key, folded(`${key} ${described(domain.name, key)?.title ?? ""} ${value}`));
     }
     return texts.get(key);
 }

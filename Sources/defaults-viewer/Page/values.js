@@ -19,10 +19,11 @@ function mark(value) {
     return keys.length === 1 && marks.includes(keys[0]) ? keys[0] : null;
 }
 
-export const typeNames = {
-    string: "text", boolean: "switch", integer: "integer", real: "number", date: "date", data: "data", array: "list",
-    dictionary: "dictionary", uid: "archive reference",
-};
+// The types of which a person can type a value, by the words that the command and manifests have for them.
+export const types = ["string", "boolean", "integer", "real", "date", "data", "array", "dictionary"];
+
+// Returns a type's name. The other type is that of keyed archives.
+export function typeName(type) { return type === "uid" ? "archive reference" : type; }
 
 export function typeOf(value) {
     const name = mark(value);
@@ -47,8 +48,16 @@ export function visible(name) {
         ?? `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`).join(""));
 }
 
-export function bytes(value) { return Uint8Array.from(atob(value.$data), (c) => c.charCodeAt(0)); }
-export function hex(value) { return Array.from(bytes(value), (b) => b.toString(16).padStart(2, "0")).join(""); }
+export function bytes(value) {
+    const text = atob(value.$data);
+    const all = new Uint8Array(text.length);
+    for (let index = 0; index < text.length; index += 1) all[index] = text.charCodeAt(index);
+    return all;
+}
+
+// The digits of each byte: a search looks through megabytes.
+const digitsOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+export function hex(value) { return Array.from(bytes(value), (byte) => digitsOfByte[byte]).join(""); }
 
 // Returns the beginning of a value, from which at least `limit` characters can be shown.
 function beginning(value, limit) {
@@ -147,7 +156,7 @@ export function zoned(text, isMoment = false) {
 
 // Returns the error for text that isn't a value of a type.
 function invalidText(type) {
-    const wanted = type === "data" ? "hexadecimal digits" : `a${type === "integer" ? "n" : ""} ${typeNames[type]}`;
+    const wanted = type === "data" ? "hexadecimal digits" : `a${/^[aeiou]/.test(type) ? "n" : ""} ${type}`;
     return new Error(`Type ${wanted}, such as ${example[type]}.`);
 }
 

@@ -2,7 +2,7 @@
 
 import { browse } from "./browse.js";
 import { changes } from "./changes.js";
-import { notify } from "./dom.js";
+import { h, notify } from "./dom.js";
 import { health } from "./health.js";
 import { history } from "./history.js";
 import { learn } from "./manifests.js";
@@ -15,6 +15,8 @@ import { follow } from "./stream.js";
 const main = document.getElementById("main");
 const views = { browse: browse(go), changes: changes(), history: history(go), health: health() };
 let current = null;
+document.querySelector("nav").append(...Object.keys(views).map((name) =>
+    h("a", { href: `#view=${name}`, "data-view": name }, name[0].toUpperCase() + name.slice(1))));
 
 // The place that is shown belongs to the browser's entry, and isn't in the address: browsers record addresses, and may
 // send them to other machines.
@@ -48,7 +50,7 @@ function show() {
     }
     if (current !== name) main.replaceChildren(views[name].view);
     current = name;
-    views[name].show(place);
+    guard(() => views[name].show(place));
     // Titles are recorded, too.
     document.title = name === "browse" ? "Preferences" : `Preferences: ${name}`;
 }
@@ -67,14 +69,16 @@ onUpdate((update) => {
         + (store.info.readOnly ? ", read-only" : ""));
     if (state.textContent !== text) state.textContent = text;
     document.body.toggleAttribute("data-read-only", store.info.readOnly === true);
-    for (const view of Object.values(views)) {
-        try { view.update(update); } catch (error) {
-            // The other views go on.
-            notify(`A part of this page has failed: ${error.message}. Reload the page.`);
-            reportError(error);
-        }
-    }
+    for (const view of Object.values(views)) guard(() => view.update(update));
 });
+
+// Does something for a view. If it fails, the other views go on.
+function guard(action) {
+    try { action(); } catch (error) {
+        notify(`A part of this page has failed: ${error.message}. Reload the page.`);
+        reportError(error);
+    }
+}
 
 // Asks for the agent's status every five seconds, since a stopped agent looks like one to which nothing happens.
 async function beat() {
