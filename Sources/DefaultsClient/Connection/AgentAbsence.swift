@@ -88,9 +88,9 @@ package struct AgentAbsence: Sendable {
                     ? ", or omit --socket and DEFAULTSD_SOCKET to work without an agent." : ".")
         case .otherDirectory(let welcome):
             "To use \(welcome.directory), set HOME and XDG_CONFIG_HOME as for that agent. To have an agent for "
-                + "\(directory.path) as well, run `defaultsd --socket \(Self.quoted(freeSocket))`."
+                + "\(directory.path) as well, run `defaultsd --socket \(freeSocket.quotedForShell)`."
         case .otherSocket(let holder):
-            "Use that socket: `--socket \(Self.quoted(holder.socketPath))`, or unset DEFAULTSD_SOCKET."
+            "Use that socket: `--socket \(holder.socketPath.quotedForShell)`, or unset DEFAULTSD_SOCKET."
         case .unreachable(let holder?):
             "Run the command where the agent runs, perhaps in another container or with another XDG_RUNTIME_DIR. "
                 + holder.stopping
@@ -122,20 +122,7 @@ package struct AgentAbsence: Sendable {
         let options =
             (directory.isExplicit ? ["--directory", directory.path] : [])
             + (address.isExplicit ? ["--socket", address.socketPath] : [])
-        return "`\((["defaultsd"] + options.map(Self.quoted)).joined(separator: " "))`"
-    }
-
-    /// Returns a path or an option as one word of a shell's command line.
-    private static func quoted(_ word: String) -> String {
-        let isPlain =
-            !word.isEmpty
-            && word.utf8.allSatisfy { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-/".utf8.contains(byte)
-            }
-        if isPlain { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        return "`\((["defaultsd"] + options.map(\.quotedForShell)).joined(separator: " "))`"
     }
 
     /// A socket for a second agent beside the first one's; clients find it through the claim on the directory.

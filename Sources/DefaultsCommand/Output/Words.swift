@@ -24,17 +24,4 @@ extension UInt64 {
 extension String {
     /// Returns the text with spaces up to a width in characters.
     package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-
-    /// The text as one word of a shell's command line.
-    package var quotedForShell: String {
-        let isPlain =
-            !isEmpty
-            && utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
-            }
-        return isPlain
-            ? self : "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
-    }
 }

@@ -3,6 +3,19 @@ extension String {
     package var printable: String {
         unicodeScalars.reduce(into: "") { $1.writePrintable(to: &$0) }
     }
+
+    /// The text as one word of a shell's command line.
+    package var quotedForShell: String {
+        let isPlain =
+            !isEmpty
+            && utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
+            }
+        return isPlain
+            ? self : "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
 }
 
 extension Unicode.Scalar {
