@@ -183,4 +183,42 @@ struct SpliceTests {
         #expect(TextSplice.splice(["c": "2"], into: text, resultingCount: 2) == nil)
         #expect(TextSplice.splice(["c": nil], into: text, resultingCount: 2) == text)
     }
+
+    /// Documents, the array, and the document after adding 1 and a dictionary; `nil` if it has to be rewritten.
+    static let arrayRows: [(document: String, path: [TextSplice.Step], result: String?)] = [
+        (
+            head + "<dict>\n  <key>a</key>\n  <array>\n    <!-- x -->\n    <true/> <!-- y -->\n    <!-- z -->\n"
+                + "  </array>\n</dict>\n</plist>\n",
+            [.key("a")],
+            head + "<dict>\n  <key>a</key>\n  <array>\n    <!-- x -->\n    <true/> <!-- y -->\n    <!-- z -->\n"
+                + "    <integer>1</integer>\n    <dict>\n      <key>k</key>\n      <string>v</string>\n    </dict>\n"
+                + "  </array>\n</dict>\n</plist>\n"
+        ),
+        (
+            "<array>\r\n\t<true/>\r\n\t<array/>\r\n</array>", [.element(1)],
+            "<array>\r\n\t<true/>\r\n\t<array>\r\n\t\t<integer>1</integer>\r\n\t\t<dict>\r\n"
+                + "\t\t\t<key>k</key>\r\n\t\t\t<string>v</string>\r\n\t\t</dict>\r\n\t</array>\r\n</array>"
+        ),
+        (
+            "<dict><key>a</key><array><dict><key>b&amp;</key><array></array></dict></array></dict>",
+            [.key("a"), .element(0), .key("b&")],
+            "<dict><key>a</key><array><dict><key>b&amp;</key><array>\n\t<integer>1</integer>\n\t<dict>\n"
+                + "\t\t<key>k</key>\n\t\t<string>v</string>\n\t</dict>\n</array></dict></array></dict>"
+        ),
+        ("<array><true/></array>", [.element(1)], nil), ("<array><true/></array>", [.element(0)], nil),
+        ("<dict><key>a</key><array/></dict>", [.key("b")], nil), ("<dict/>", [.key("a")], nil),
+        ("{ a = (); }", [.key("a")], nil),
+    ]
+
+    @Test("Elements are added to an array of an XML document, and everything else is kept", arguments: Self.arrayRows)
+    func arrays(row: (document: String, path: [TextSplice.Step], result: String?)) throws {
+        let document = Array(row.document.utf8)
+        let result = TextSplice.append([1, ["k": "v"]], toArrayAt: row.path, in: document)
+        #expect(result.map { String(decoding: $0, as: UTF8.self) } == row.result)
+        guard let result else { return }
+        // Adding the same again finds the array that was changed.
+        #expect(TextSplice.append([], toArrayAt: row.path, in: result) == result)
+        #expect(try PropertyListValue(parsing: result) != PropertyListValue(parsing: document))
+        #expect(TextSplice.append(["\u{1B}"], toArrayAt: row.path, in: document) == nil)
+    }
 }

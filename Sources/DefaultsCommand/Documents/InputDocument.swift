@@ -16,9 +16,16 @@ struct InputDocument {
     ///
     /// - Parameter path: The file; `-` is standard input.
     /// - Throws: If it can't be read or parsed.
-    init(_ path: FilePath) throws(Failure) {
-        name = InputFile.title(path)
-        let bytes = try InputFile.read(path)
+    init(_ path: FilePath) throws(Failure) { try self.init(InputFile.read(path), named: InputFile.title(path)) }
+
+    /// Reads the bytes of a file, within the size and depth limits of a domain's file.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - name: The name of the document in messages.
+    /// - Throws: If it can't be parsed.
+    init(_ bytes: [UInt8], named name: String) throws(Failure) {
+        self.name = name
         do throws(PropertyListError) {
             (value, format) = try PropertyListValue.read(bytes, limits: PropertyListLimits.domainFile)
             isJSON = false

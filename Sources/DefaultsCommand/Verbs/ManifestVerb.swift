@@ -23,9 +23,9 @@ struct ManifestVerb: ParsableCommand {
             `import` reads schemas of GSettings (.gschema.xml) and KConfig (.kcfg), and writes a manifest for each to \
             a directory, by default $XDG_DATA_HOME/defaultsd/manifests. Several schemas of one domain become one \
             manifest, and keys that an existing manifest lacks are added to it; those that it has stay as they are, \
-            unless --force replaces the file. Defaults of vendors (.gschema.override) apply if they are beside the \
-            schemas, or named. What can't be expressed, and each file that can't be read, is named on standard \
-            error; the other files are imported.
+            and so do its comments, unless --force replaces the file. Defaults of vendors (.gschema.override) apply \
+            if they are beside the schemas, or named. What can't be expressed, and each file that can't be read, is \
+            named on standard error; the other files are imported.
 
             `keys` prints source code with a typed key for each key of a manifest: its default, its documentation, an \
             enumeration for a list of values, and a check of ranges. In Swift, it uses DefaultsKit; the build plugin \
@@ -129,177 +129,13 @@ struct ManifestVerb: ParsableCommand {
                 throw Failure("\(directory) can't be created: \(SystemCall.message(error.number)).", .cantCreate)
             }
         }
-        var status: ExitStatus?
-        var reported: Set<String> = []
-        func attempt(_ body: () throws -> Void) throws {
-            do { try body() } catch let failure as Failure {
-                // A file of vendors' defaults may be named, and also be beside a schema.
-                if reported.insert(failure.message).inserted { Failure.report(failure.message) }
-                status = status ?? failure.status
-            }
-        }
-        let isOverride = { (file: FilePath) in file.description.hasSuffix(Self.overrideSuffix) }
-        var overrides: [GSettingsOverride] = []
-        for file in files.filter(isOverride) { try attempt { overrides += try Self.overrides(in: file) } }
-        // Those in the directories of schemas, by the directories.
-        var overridesBeside: [FilePath: [GSettingsOverride]] = [:]
-        // Several schemas may describe parts of one file.
-        var found: [(name: String, imported: ImportedManifest)] = []
-        var domains: Set<String> = []
-        for file in files where !isOverride(file) {
-            try attempt {
-                let root = try Self.document(file)
-                if root.name == "schemalist", !file.isStandard, overridesBeside[file.directory] == nil {
-                    var beside: [GSettingsOverride] = []
-                    try attempt {
-                        for path in try Self.overridePaths(beside: file) {
-                            try attempt { beside += try Self.overrides(in: path) }
-                        }
-                    }
-                    overridesBeside[file.directory] = beside
-                }
-                let beside: [GSettingsOverride] = file.isStandard ? [] : (overridesBeside[file.directory] ?? [])
-                let manifests = try Self.manifests(
-                    in: file, root, overrides: beside + overrides.filter { !beside.contains($0) })
-                let names = try manifests.map { try Self.fileName(of: $0, from: file) }
-                for (name, imported) in zip(names, manifests) {
-                    domains.insert(imported.domain)
-                    if let index = found.firstIndex(where: { $0.name == name }) {
-                        found[index].imported.notes += imported.notes
-                        let others = found[index].imported.merge(imported.manifest)
-                        if !others.isEmpty {
-                            found[index].imported.notes.append(
-                                "\(InputFile.title(file)) describes keys again; their first descriptions are used: "
-                                    + "\(others.joined(separator: ", ")).")
-                        }
-                    } else {
-                        found.append((name, imported))
-                    }
-                }
-            }
-        }
-        let schemas = Set(overrides.map(\.schema))
-        for schema in schemas.sorted() where domains.isDisjoint(with: [schema, "\(schema).*"]) {
-            Failure.report("The schema \(schema) isn't imported, so the defaults of vendors for it aren't used.")
-        }
-        for (name, imported) in found {
-            try attempt { try write(imported, to: FilePath("\(directory)/\(name)")) }
-        }
-        if let status { throw ExitCode(status.rawValue) }
-    }
-
-    /// Writes a manifest; without --force, to an existing file only what the file lacks.
-    private func write(_ imported: ImportedManifest, to path: FilePath) throws {
-        var imported = imported
-        if !force, access(path.cString, F_OK) == 0 {
-            let (known, problems) = Manifest.read(try InputDocument(path).value)
-            guard let known, problems.isEmpty else {
-                let problem = problems.first?.description ?? "It isn't a manifest."
-                throw Failure(
-                    "\(path): \(problem) Nothing was added to this file, since its unusable parts would be lost. "
-                        + "Correct it, or use --force to replace it.", .dataError)
-            }
-            var both = ImportedManifest(domain: imported.domain, manifest: known, notes: imported.notes)
-            // A description that a file can't express in full must not look like another one.
-            let others = both.merge(Manifest.read(imported.manifest.propertyList).manifest ?? imported.manifest)
-            if !others.isEmpty {
-                both.notes.append(
-                    "\(path) describes keys otherwise, and keeps its descriptions: \(others.joined(separator: ", ")). "
-                        + "Use --force to replace it.")
-            }
-            if both.manifest == known {
-                Failure.report("\(path) has all these keys, so it wasn't changed.")
-                for note in both.notes { Failure.report("\(both.domain): \(note)") }
-                return
-            }
-            imported = both
-        }
-        let bytes: [UInt8]
-        do throws(PropertyListError) { bytes = try imported.manifest.propertyList.write(as: .xml) } catch {
-            throw Failure("\(path): \(error)", .dataError)
-        }
-        try OutputFile.write(bytes, to: path, isForOthers: true)
-        let count = imported.manifest.keys.reduce(0) { $0 + $1.count }
-        try StandardOutput.write("\(path) (\(count.counting("key")))".printable + "\n")
-        for note in imported.notes { Failure.report("\(imported.domain): \(note)") }
-    }
-
-    /// Returns the name of a manifest's file, which the schema must not choose freely.
-    private static func fileName(of imported: ImportedManifest, from file: FilePath) throws(Failure) -> String {
-        let isPattern = imported.domain.hasSuffix(".*")
-        let id = isPattern ? String(imported.domain.dropLast(2)) : imported.domain
-        guard !id.contains(where: { "/*?\\".contains($0) }), let name = try? DomainName(id) else {
-            throw Failure(
-                "\(InputFile.title(file)): \"\(id)\" can't be the name of a domain, so nothing in this file is "
-                    + "imported.", .dataError)
-        }
-        // The global domain's file has a name of its own.
-        return isPattern ? "\(imported.domain).plist" : Domain(name).fileName
+        try SchemaImport(of: files, to: directory, replacing: force).run()
     }
 
     private static func makeDirectories(_ path: String) throws(SystemCall.Failure) {
         if access(path, F_OK) == 0 || path == "/" { return }
         try makeDirectories(Path.directory(of: path))
         try NewFile.makeDirectory(path)
-    }
-
-    /// Returns the documents with enumerations in the directory of a schema; those that can't be read are left out, and
-    /// the enumerations in them named.
-    private static func enumerations(beside file: FilePath) -> [SchemaElement] {
-        if file.isStandard { return [] }
-        let directory = file.directory
-        let names = (try? PreferencesDirectory(path: directory.description).names(in: "")) ?? []
-        return names.filter { $0.hasSuffix(".enums.xml") }.sorted().compactMap { name in
-            (try? InputFile.read(FilePath("\(directory)/\(name)"))).flatMap { try? SchemaXML.read($0) }
-        }
-    }
-
-    private static let overrideSuffix = ".gschema.override"
-
-    private static func overrides(in file: FilePath) throws -> [GSettingsOverride] {
-        let text = String(decoding: try InputFile.read(file), as: UTF8.self)
-        do throws(Failure) { return try GSettingsOverride.read(text) } catch {
-            throw Failure("\(InputFile.title(file)): \(error.message)", error.status)
-        }
-    }
-
-    /// Returns the files of overrides in the directory of a schema, in the order of their names, in which GSettings
-    /// applies them.
-    private static func overridePaths(beside file: FilePath) throws(Failure) -> [FilePath] {
-        let names: [String]
-        do throws(DefaultsError) {
-            names = try PreferencesDirectory(path: file.directory.description).names(in: "")
-        } catch {
-            throw Failure("\(error.description) The defaults of vendors in it aren't used.", ExitStatus(error))
-        }
-        return names.filter { $0.hasSuffix(overrideSuffix) }.sorted().map { name in
-            FilePath(bytes: file.prefix + Array(name.utf8))
-        }
-    }
-
-    private static func document(_ file: FilePath) throws(Failure) -> SchemaElement {
-        let bytes = try InputFile.read(file)
-        do throws(Failure) { return try SchemaXML.read(bytes) } catch {
-            throw Failure("\(InputFile.title(file)): \(error.message)", error.status)
-        }
-    }
-
-    private static func manifests(
-        in file: FilePath, _ root: SchemaElement, overrides: [GSettingsOverride]
-    ) throws(Failure) -> [ImportedManifest] {
-        switch root.name {
-        case "schemalist":
-            var schemas = GSettingsSchemas(root, besides: enumerations(beside: file), overrides: overrides)
-            return schemas.manifests()
-        case "kcfg":
-            let name = Path.lastName(of: file.description)
-            var schema = KConfigSchema(root)
-            return [schema.manifest(named: name.hasSuffix(".kcfg") ? String(name.dropLast(5)) : name)]
-        case let name:
-            throw Failure(
-                "\(InputFile.title(file)): The top element is <\(name)>, but must be <schemalist> of GSettings or "
-                    + "<kcfg> of KConfig.", .dataError)
-        }
     }
 
     // MARK: Typed keys

@@ -26,15 +26,30 @@ package enum TextSplice {
     ) -> [UInt8]? {
         let format = PropertyListFormat.detect(document)
         guard format != .binary else { return nil }
+        return edit(document, in: format) { text in
+            guard let outline = outline(of: text, in: format, for: edits), outline.resultingCount == count
+            else { return nil }
+            return outline.patches(of: text, in: format)
+        }
+    }
+
+    /// Applies patches to a document.
+    ///
+    /// - Parameters:
+    ///   - document: The whole document.
+    ///   - format: The document's format.
+    ///   - patches: Returns the patches of the text, which follows a byte order mark, if any; `nil` for none.
+    /// - Returns: The changed document; `nil` if it isn't UTF-8 or there are no patches.
+    static func edit(
+        _ document: [UInt8], in format: PropertyListFormat, patches: (UnsafeBufferPointer<UInt8>) -> [Patch]?
+    ) -> [UInt8]? {
         let result = document.withUnsafeBufferPointer { document -> [UInt8]? in
             guard let (encoding, mark) = try? TextEncoding.detect(document, format: format), encoding == .utf8 else {
                 return nil
             }
             let text = UnsafeBufferPointer(rebasing: document[mark...])
             guard UTF8Validation.firstInvalidOffset(in: text) == nil else { return nil }
-            guard let outline = outline(of: text, in: format, for: edits), outline.resultingCount == count
-            else { return nil }
-            return outline.patches(of: text, in: format).flatMap { apply($0, to: text, after: document[..<mark]) }
+            return patches(text).flatMap { apply($0, to: text, after: document[..<mark]) }
         }
         // A key inserted at the beginning may make the document look like another format.
         guard let result, PropertyListFormat.detect(result) == format else { return nil }

@@ -384,6 +384,92 @@ struct ManifestVerbTests {
         }
     }
 
+    @Test("An import that adds keys to a manifest keeps its comments and its order, or changes nothing")
+    func comments() throws {
+        try AgentProcess.withPlace { place in
+            let schema = "\(place.root)/b.kcfg"
+            try RawFile.write(
+                """
+                <kcfg><kcfgfile name="brc"/><group name="A"><entry name="K" type="Int"/><entry name="L"/></group>
+                <group name="B"><entry name="M" type="Bool"/></group></kcfg>
+                """, to: schema)
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+                return try Programs.run(Programs.defaults, arguments, environment: environment)
+            }
+            func manifest(_ inner: String, _ outer: String) -> String {
+                """
+                <!-- Mine -->
+                <plist version="1.0"><dict>
+                  <key>pfm_subkeys</key>
+                  <array> <!-- groups -->
+                    <dict>
+                      <key>pfm_type</key><string>dictionary</string>
+                      <key>pfm_subkeys</key>
+                      <array>
+                        <!-- K -->
+                        <dict><key>pfm_type</key><string>integer</string><key>pfm_name</key><string>K</string></dict>
+                        <!-- last -->
+                \(inner)      </array>
+                      <key>pfm_name</key><string>A</string>
+                    </dict>
+                \(outer)  </array>
+                  <key>pfm_domain</key><string>brc</string>
+                </dict></plist>
+
+                """
+            }
+            let path = "\(place.manifests)/brc.plist"
+            try place.describe("brc", with: "")
+            try RawFile.write(manifest("", ""), to: path)
+            let imported = try defaults("manifest", "import", "--to", place.manifests, schema)
+            #expect(imported.status == 0 && imported.output == "\(path) (3 keys)\n", "\(imported)")
+            let inner = """
+                        <dict>
+                          <key>pfm_name</key>
+                          <string>L</string>
+                          <key>pfm_type</key>
+                          <string>string</string>
+                        </dict>
+
+                """
+            let outer = """
+                    <dict>
+                      <key>pfm_name</key>
+                      <string>B</string>
+                      <key>pfm_subkeys</key>
+                      <array>
+                        <dict>
+                          <key>pfm_name</key>
+                          <string>M</string>
+                          <key>pfm_type</key>
+                          <string>boolean</string>
+                        </dict>
+                      </array>
+                      <key>pfm_type</key>
+                      <string>dictionary</string>
+                    </dict>
+
+                """
+            #expect(try String(decoding: RawFile.read(path), as: UTF8.self) == manifest(inner, outer))
+            let again = try defaults("manifest", "import", "--to", place.manifests, schema)
+            #expect(again.errors.contains("has all these keys"), "\(again)")
+            // Text in the old style can't express all values of a manifest, so it would be written anew.
+            let text = "{ /* Mine */ pfm_domain = brc; pfm_subkeys = (); }"
+            try RawFile.write(text, to: path)
+            let refused = try defaults("manifest", "import", "--to", place.manifests, schema)
+            #expect(refused.status == 65 && refused.errors.contains("its comments would be lost"), "\(refused)")
+            #expect(try RawFile.read(path) == Array(text.utf8))
+            // Without comments, it is written anew, with the entries that have no effect here.
+            try RawFile.write(
+                "{ pfm_domain = brc; pfm_subkeys = ({ pfm_name = A; pfm_type = dictionary; pfm_require = push; }); }",
+                to: path)
+            let rewritten = try defaults("manifest", "import", "--to", place.manifests, schema)
+            #expect(rewritten.status == 0 && rewritten.output == "\(path) (3 keys)\n", "\(rewritten)")
+            #expect(try String(decoding: RawFile.read(path), as: UTF8.self).contains("<string>push</string>"))
+        }
+    }
+
     @Test("Without a manifest, nothing is checked, even with --strict")
     func noManifest() throws {
         try CommandCase(commands: [["write", "--strict", "a.b", "Size", "-string", "x"]]).check()
