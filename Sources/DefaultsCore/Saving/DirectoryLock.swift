@@ -30,11 +30,14 @@ package struct DirectoryLock: ~Copyable {
             locked = try Self.lock(path, in: directory.path, timeout: milliseconds)
         } catch {
             if error.number == EWOULDBLOCK { throw Self.occupied(path, in: directory) }
+            let isInaccessible = error.number == EACCES && access(directory.path, W_OK | X_OK) != 0
             let what =
                 error.number == ENOENT || error.number == ENOTDIR
                 ? "The directory \(directory.path) can't be opened"
-                : "The lock file \(path) can't be opened or locked "
-                    + "(remove it if it is a link or belongs to another user)"
+                : isInaccessible
+                    ? "You can't write to the directory \(directory.path)"
+                    : "The lock file \(path) can't be opened or locked "
+                        + "(remove it if it is a link or belongs to another user)"
             throw DefaultsError(.directory, errno: error.number, what)
         }
     }
