@@ -8,14 +8,15 @@ enum OutputFile {
     ///
     /// The permissions of an existing file and, if possible, its owner are preserved. A link is followed. A new file
     /// has the permissions of its source or, without a source, is readable only by the user, so that secrets stay
-    /// secret, unless it is for others. Anything but a regular file, such as a terminal, a FIFO or the descriptor
+    /// secret, unless it is for others or in a directory that is. The directory's default list, or else the umask,
+    /// limits these permissions. Anything but a regular file, such as a terminal, a FIFO or the descriptor
     /// `/dev/stdout`, is written in place: it has no contents to lose.
     ///
     /// - Parameters:
     ///   - bytes: The contents.
     ///   - path: The file; `-` is standard output.
     ///   - source: The file that the values come from, if any.
-    ///   - isForOthers: Whether a new file without a source has the permissions that the umask allows.
+    ///   - isForOthers: Whether a new file without a source is for others wherever it is.
     /// - Throws: If the file can't be written.
     static func write(
         _ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil, isForOthers: Bool = false
@@ -66,39 +67,44 @@ enum OutputFile {
         } catch {
             guard error.number == ENOENT else { throw error }
             let found = source.flatMap { $0.isStandard ? nil : try? FileStatus(at: $0.cString) }
-            let allowed: mode_t? = found?.st_mode ?? (isForOthers ? 0o666 : nil)
-            return try replace(path, bytes, mode: allowed.map { $0 & 0o666 & ~mask() } ?? 0o600, of: nil)
+            let isForOthers = isForOthers || NewFile.isForOthers(inDirectory: path.directory.cString)
+            return try replace(path, bytes, mode: found.map { $0.st_mode & 0o666 } ?? (isForOthers ? 0o666 : 0o600))
         }
         guard status.isRegular else {
             return try FileDescriptor(opening: path.cString, O_WRONLY | O_NOCTTY).write(bytes)
         }
-        try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
-    }
-
-    /// Returns the umask, which `mkstemp` and `fchmod` ignore.
-    private static func mask() -> mode_t {
-        // The umask can be read only by setting it, which is safe because this process has only one thread.
-        let mask = umask(0o077)
-        umask(mask)
-        return mask
+        try replace(path, bytes, mode: status.st_mode & 0o777, of: status)
     }
 
     /// Gives a file the owner and group of the file that it replaces, or at least the group.
     ///
     /// - Returns: Whether the file now has the group; if not, the caller must drop the group's permissions.
-    private static func give(_ owner: (user: uid_t, group: gid_t)?, to file: Int32) -> Bool {
-        guard let owner else { return true }
-        if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }
-        return (try? FileStatus(ofDescriptor: file))?.st_gid == owner.group
+    private static func give(_ file: Int32, toOwnerOf old: FileStatus) -> Bool {
+        if fchown(file, old.st_uid, old.st_gid) == 0 || fchown(file, uid_t.max, old.st_gid) == 0 { return true }
+        return (try? FileStatus(ofDescriptor: file))?.st_gid == old.st_gid
     }
 
+    /// Replaces a file, or creates it.
+    ///
+    /// - Parameters:
+    ///   - path: The path, without links.
+    ///   - bytes: The contents.
+    ///   - mode: The mode; for a new file, the directory's default list or else the umask limits it.
+    ///   - old: The status of the file that is replaced, if any.
+    /// - Throws: The failure of the system call.
     private static func replace(
-        _ path: FilePath, _ bytes: [UInt8], mode: mode_t, of owner: (user: uid_t, group: gid_t)?
+        _ path: FilePath, _ bytes: [UInt8], mode: mode_t, of old: FileStatus? = nil
     ) throws(SystemCall.Failure) {
-        var temporary = FilePath(bytes: path.prefix + Array(".defaults-XXXXXX".utf8)).cString
-        let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&temporary) })
+        // The random name prevents others from creating the file first.
+        let name = ".defaults-\(String(UInt64.random(in: 0...(.max)), radix: 16))"
+        let temporary = FilePath(bytes: path.prefix + Array(name.utf8)).cString
+        let flags = O_WRONLY | O_CREAT | O_EXCL
+        let file = try FileDescriptor(opening: temporary, flags, mode: old == nil ? mode : 0o600)
         do throws(SystemCall.Failure) {
-            try SystemCall.run { fchmod(file.number, give(owner, to: file.number) ? mode : mode & 0o707) }
+            if let old {
+                let allowed = give(file.number, toOwnerOf: old) ? mode : mode & 0o707
+                try SystemCall.run { fchmod(file.number, allowed) }
+            }
             try file.write(bytes)
             try file.synchronize()
             try SystemCall.run { rename(temporary, path.cString) }

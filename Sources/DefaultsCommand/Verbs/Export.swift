@@ -11,11 +11,13 @@ struct Export: ParsableCommand {
         commandName: "export",
         abstract: "Write a domain to a property list file.",
         discussion: """
-            Writes a binary property list to a file, atomically, or XML to standard output.
+            Writes a binary property list to a file, atomically, or XML to standard output. A new file is private, \
+            unless its directory is for others: a group's, or one with a default access control list.
 
             --settings-only leaves out keys that aren't settings for all machines: those that the domain's manifest \
-            doesn't describe, or calls machine, noise or sensitive. Such a file is fit for version control. \
-            --json-schema writes a JSON Schema of what the manifest allows, for the JSON that `read --json` prints.
+            doesn't describe, or calls machine, noise or sensitive. Such a file is fit for version control, and others \
+            may read it if the umask allows. --json-schema writes a JSON Schema of what the manifest allows, for the \
+            JSON that `read --json` prints.
 
             EXAMPLES
               defaults export org.example.editor settings.plist
@@ -44,7 +46,7 @@ struct Export: ParsableCommand {
         if jsonSchema {
             let manifest = try DomainManifest.required(domain.location.describedName).manifest
             let schema = JSONSchema.of(manifest, domain: domain.domain.name.description)
-            return try OutputFile.write(Array("\(schema)\n".utf8), to: path)
+            return try OutputFile.write(Array("\(schema)\n".utf8), to: path, isForOthers: true)
         }
         let values = try settingsOnly ? Self.settings(of: domain) : domain.values()
         let bytes: [UInt8]
@@ -53,7 +55,8 @@ struct Export: ParsableCommand {
         } catch {
             throw Failure("\(error) Export it to a file, or use `read --plist binary`.", .dataError)
         }
-        try OutputFile.write(bytes, to: path)
+        // Without secrets, it is for version control and other machines.
+        try OutputFile.write(bytes, to: path, isForOthers: settingsOnly)
         // An export without everything can't be copied back.
         if !settingsOnly { domain.markRead(values) }
     }

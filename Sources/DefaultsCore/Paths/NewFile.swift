@@ -77,6 +77,22 @@ package enum NewFile {
         }
     }
 
+    /// Returns whether a directory is for others: it has a default list, or what is created there gets its group, which
+    /// may write to it.
+    ///
+    /// There, the list or the umask decides who may read a new file. One that can't be examined counts as private.
+    package static func isForOthers(inDirectory path: UnsafePointer<CChar>) -> Bool {
+        do throws(SystemCall.Failure) {
+            let directory = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
+            let listSize = linux_attribute(directory.number, "system.posix_acl_default", nil, 0)
+            let mode = try directory.status().st_mode
+            // Set-group-ID, and writable for the group.
+            return listSize > 0 || mode & 0o2020 == 0o2020
+        } catch {
+            return false
+        }
+    }
+
     private static func createForOwner(
         _ path: String, flags: Int32
     ) throws(SystemCall.Failure) -> FileDescriptor {

@@ -68,6 +68,36 @@ struct SecrecyTests {
         }
     }
 
+    @Test("An export is private, except where its directory is for others, whose rules count there")
+    func exports() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("{ k = v; }", to: place.path("a.b"))
+            try place.describe("a.b", with: "")
+            /// Returns the mode of an export in a new directory of a mode.
+            func mode(_ options: String..., in directoryMode: mode_t = 0o755, hasList: Bool = false) throws -> mode_t {
+                let directory = "\(place.root)/\(UInt64.random(in: 0...(.max)))"
+                try RawFile.makeDirectory(directory)
+                chmod(directory, directoryMode)
+                if hasList { try AccessControlList.set("default", on: directory) }
+                let outcome = try Programs.run(
+                    "/bin/sh",
+                    ["-c", "umask 022; exec \"$@\"", "sh", Programs.defaults, "export"] + options
+                        + ["a.b", "\(directory)/out"],
+                    environment: place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
+                #expect(outcome.status == 0, "\(outcome)")
+                #expect(namesOfFiles(in: directory) == ["out"])
+                return try RawFile.status("\(directory)/out").st_mode & 0o7777
+            }
+            #expect(try mode() == 0o600)
+            #expect(try mode(in: 0o2755) == 0o600)
+            #expect(try mode(in: 0o2775) == 0o644)
+            #expect(try mode("--settings-only") == 0o644)
+            #expect(try mode("--json-schema") == 0o644)
+            // For the group, this is the list's mask.
+            if AccessControlList.isAvailable { #expect(try mode(hasList: true) == 0o640) }
+        }
+    }
+
     @Test(
         "Files that our programs create are private to the user, whatever the umask",
         arguments: ["command", "library", "agent"])
