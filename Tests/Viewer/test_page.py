@@ -691,6 +691,18 @@ class PageTests(PageCase):
 
     # Manifests
 
+    def test_opened_form_stays_when_manifests_come(self) -> None:
+        self.session.manifests.mkdir(parents=True)
+        self.session.run("write", "org.example.a", "Theme", "dark")
+        page = self.open(domain="org.example.a")
+        page.click("text=Add a key…")
+        expect(page.get_by_label("Key", exact=True)).to_be_visible()
+        (self.session.manifests / "org.example.a.plist").write_bytes(plistlib.dumps(
+            {"pfm_subkeys": [{"pfm_name": "Theme", "pfm_type": "string", "pfm_title": "Colors"}]}))
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator(".settings")).to_contain_text("Colors")
+        expect(page.get_by_label("Key", exact=True)).to_be_visible()
+
     def test_manifests(self) -> None:
         keys: list[dict[str, Any]] = [
             {"pfm_name": "FontSize", "pfm_type": "integer", "pfm_title": "Text size", "pfm_default": 14,

@@ -85,15 +85,22 @@ export function detail(side, go) {
                 h("p", h("label", { for: "new-domain" }, "Name, such as org.example.editor"), name)));
     }
 
-    // Draws the same anew; opened parts and typed text stay.
+    // Draws the same anew; opened parts stay open.
+    function drawAgain() {
+        const summaries = () => [...side.querySelectorAll("summary")];
+        const open = new Set(summaries().filter((one) => one.parentElement.open).map((one) => one.textContent));
+        draw();
+        for (const one of summaries()) if (open.has(one.textContent)) one.parentElement.open = true;
+    }
+
+    // Draws the welcome anew; typed text stays, too.
     function redrawWelcome() {
         const former = side.querySelector("#new-domain");
         const isFocused = former !== null && former === document.activeElement;
-        draw();
+        drawAgain();
         if (!former) return;
         const name = side.querySelector("#new-domain");
         name.value = former.value;
-        name.closest("details").open = former.closest("details").open;
         if (isFocused) name.focus();
     }
 
@@ -173,7 +180,7 @@ export function detail(side, go) {
             const domain = domainNow();
             const { edited } = keys;
             if (!domain || !isDrawn || manifests !== store.manifests && !edited?.isDirty) {
-                if (!edited?.isDirty) draw();
+                if (!edited?.isDirty) drawAgain();
                 return;
             }
             if (manifests !== store.manifests) edited.reveal();
