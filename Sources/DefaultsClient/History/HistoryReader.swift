@@ -71,7 +71,7 @@ package struct HistoryReader {
         }
     }
 
-    /// Returns the path of the archive once; `nil` if there is none, or if it has been read.
+    /// Returns the path of the archive at the first call; `nil` later, or if there is none.
     private mutating func dequeueArchive() throws(DefaultsError) -> String? {
         defer { hasReadArchive = true }
         guard let page, !hasReadArchive else { return nil }

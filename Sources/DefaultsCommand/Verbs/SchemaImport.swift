@@ -7,7 +7,7 @@ import PropertyList
 
 /// An import of schemas, in three steps: read the files, join what describes the same domain, and write manifests.
 ///
-/// What fails for one file is reported, and the others are imported.
+/// A file that can't be imported is reported, and the others are imported nevertheless.
 struct SchemaImport {
     private let files: [FilePath]
     private let directory: String

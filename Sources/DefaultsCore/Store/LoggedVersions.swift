@@ -16,7 +16,7 @@ struct LoggedVersions {
     private var steps: [Step] = []
     /// The revisions of the first edits of the keys in the steps.
     private var firstEdits: [String: Revision] = [:]
-    /// The steps of edits of which the log doesn't hold all values.
+    /// The steps whose edits the log holds only in part.
     private var partialSteps: [Step] = []
 
     private struct Step {

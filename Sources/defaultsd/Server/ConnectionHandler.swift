@@ -136,7 +136,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Reads and serves what the client has sent, and makes its further attempts to send fail.
     ///
-    /// The channel itself can't be told to, since it would discard what has arrived.
+    /// The channel itself can't be told to, since it would discard what has arrived. If its socket isn't available, the
+    /// connection ends as if nothing more had arrived, and a client that still runs sends the rest to the next agent.
     func finishReading() {
         guard let context, !hasFinishedReading else { return }
         hasFinishedReading = true
