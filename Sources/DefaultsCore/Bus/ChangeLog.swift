@@ -54,9 +54,11 @@ package struct ChangeLog: Sendable {
 
     /// Appends a record with the next revision.
     @discardableResult
-    package mutating func append(_ event: LogRecord.Event, at time: Timestamp) -> LogRecord {
+    package mutating func append(
+        _ event: LogRecord.Event, at time: Timestamp, madeAt made: Timestamp? = nil
+    ) -> LogRecord {
         head += 1
-        let record = LogRecord(revision: head, time: time, event: event)
+        let record = LogRecord(revision: head, time: time, made: made, event: event)
         retain(record)
         return record
     }

@@ -115,7 +115,9 @@ package struct HistoryExclusions: Sendable {
             .filter { !isExcluded($0.key) }
         let keys = changeSet.changes.map(\.key).filter(isExcluded)
         if !keys.isEmpty { rest?.excluded.append(ExcludedKeys(keys, salt: salt)) }
-        return LogRecord(revision: record.revision, time: record.time, event: .unknown(record.domain, rest: rest))
+        var redacted = record
+        redacted.event = .unknown(record.domain, rest: rest)
+        return redacted
     }
 }
 

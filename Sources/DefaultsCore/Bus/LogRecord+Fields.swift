@@ -8,6 +8,7 @@ extension LogRecord {
         var fields = domain.fields
         fields["revision"] = .number(revision)
         fields["time"] = .integer(time.nanoseconds)
+        fields["made"] = made.map { .integer($0.nanoseconds) }
         switch event {
         case .change(let changeSet):
             fields["type"] = "change"
@@ -43,7 +44,7 @@ extension LogRecord {
         }
         self.init(
             revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),
-            event: event)
+            made: fields.values["made"] == nil ? nil : Timestamp(nanoseconds: try fields.integer("made")), event: event)
     }
 }
 

@@ -6,13 +6,19 @@ package struct LogRecord: Hashable, Sendable {
     package var revision: Revision
     /// The wall-clock time when the record was published, for display and not for ordering.
     package var time: Timestamp
+    /// The time when the writer made the changes; `nil` if that is `time`, or unknown.
+    package var made: Timestamp?
     package var event: Event
 
-    package init(revision: Revision, time: Timestamp, event: Event) {
+    package init(revision: Revision, time: Timestamp, made: Timestamp? = nil, event: Event) {
         self.revision = revision
         self.time = time
+        self.made = made.flatMap { $0 < time ? $0 : nil }
         self.event = event
     }
+
+    /// The time of the changes that decides between writers.
+    var changeTime: Timestamp { made ?? time }
 
     /// The event that a record describes.
     ///

@@ -22,6 +22,13 @@ package struct KeyTimes: Hashable, Sendable {
     /// The time of a key's last change, or else the earliest time by which it had happened.
     package subscript(key: String) -> Timestamp { listed[Self.hash(of: key)] ?? others ?? newest }
 
+    /// Returns whether a key is known to have been changed after one time, and no later than another.
+    ///
+    /// A time in the future tells nothing: the clock was ahead.
+    func haveChange(to key: String, after time: Timestamp, until now: Timestamp) -> Bool {
+        listed[Self.hash(of: key)].map { time < $0 && $0 <= now } ?? false
+    }
+
     /// Returns the times of a version with these edits that replaces another.
     ///
     /// - Parameters:

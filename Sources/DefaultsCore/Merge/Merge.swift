@@ -91,11 +91,12 @@ package struct Merge: Sendable {
     ///     the writer.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
     ///   - hash: The hash of the file's bytes, if it is known.
+    ///   - now: The current time; later ones of `times` aren't believed.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
         keysAt times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true,
-        hashed hash: ContentHash? = nil
+        hashed hash: ContentHash? = nil, now: Timestamp = Timestamp(nanoseconds: .max)
     ) -> Result {
         parseBase()
         func keyTime(_ key: String) -> Timestamp { times.map { min($0[key], time) } ?? time }
@@ -106,8 +107,12 @@ package struct Merge: Sendable {
             : versions.keysChanged(
                 by: disk, hashed: hash, differing: Set(difference.keys), evidence, readFrom: format,
                 mayBeRestore: mayBeRestore)
+        // Another store may have changed a key twice, so that it has the same value as in `base` again.
+        let setBack = pending.filter { key, edit in
+            times?.haveChange(to: key, after: max(edit.time, keyTimes[key] ?? edit.time), until: now) ?? false
+        }.keys
         var result = Result()
-        for key in inference.changed {
+        for key in inference.changed.union(setBack) {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
@@ -121,7 +126,7 @@ package struct Merge: Sendable {
         advance(
             by: difference, at: time, placedAt: max(time, evidence.written),
             writtenAt: isWhole ? nil : evidence.written, replacesUnread: evidence.isUnread == true, hash: hash)
-        record(difference.keys.map { ($0, keyTime($0)) })
+        record(Set(difference.keys).union(setBack).map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
             // a save.

@@ -47,7 +47,7 @@ struct LoggedVersions {
             var overruled: Difference = [:]
             for change in changeSet.changes {
                 back[change.key] = .some(change.old)
-                keyTimes[change.key] = record.time
+                keyTimes[change.key] = record.changeTime
             }
             for loser in changeSet.overruled where isForeign && loser.writer == .file && back[loser.key] == nil {
                 guard let value = values[loser.key] else { continue }

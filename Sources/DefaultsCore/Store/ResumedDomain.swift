@@ -29,7 +29,7 @@ struct ResumedDomain {
     private let marks: [FileMark]
     /// The mark of the last version that was certainly in the file, or is assumed to have been.
     let certain: FileMark
-    let finding: Finding
+    private(set) var finding: Finding
     /// The versions up to the logged version in the file, or else up to the last certain version.
     private var logged: LoggedVersions
     /// The marks of those versions.
@@ -93,6 +93,12 @@ struct ResumedDomain {
         }
         self.finding = finding
         findUnsavedEdits(since: mark, in: history)
+        if case .logged = finding, case .contents(let contents) = reading, let times = contents.saveMark?.times,
+            unsaved.contains(where: { times.haveChange(to: $0, after: $1.time, until: now) })
+        {
+            // Another store has saved later edits of these keys, with the values of that version as the outcome.
+            self.finding = .rewritten(contents)
+        }
         limitTimes(to: now)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
         if isOutdated, case .contents(var contents) = reading {
@@ -165,7 +171,7 @@ struct ResumedDomain {
                 lastSequence += 1
                 if unsaved[change.key] == nil { overwritten[change.key] = .some(change.old) }
                 unsaved[change.key] = Edit(
-                    value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
+                    value: change.new, time: record.changeTime, writer: changeSet.source, sequence: lastSequence)
             }
         }
     }

@@ -33,7 +33,7 @@ extension StoreState {
         let changeSet = ChangeSet(
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
             origin: request.origin)
-        let actions = publish(.change(changeSet), at: now)
+        let actions = publish(.change(changeSet), at: now, madeAt: time)
         if !exclusions.isEmpty, changes.contains(where: { exclusions.exclude($0.key, of: request.domain) }) {
             for change in changes {
                 let replaced = former[change.key].map { $0.lostWithAgent == nil ? [$0] : $0.former } ?? []

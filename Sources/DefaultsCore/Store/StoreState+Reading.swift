@@ -46,14 +46,16 @@ extension StoreState {
         // The file disappeared before its loss was confirmed; edits made in between are newer than the loss.
         let time = state.missingSince ?? now
         domains[domain]?.missingSince = nil
-        return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
+        return changeFile(of: domain, to: nil, at: now, madeAt: time) { $0.removeFile(at: time) }
     }
 
     private mutating func applyContents(
         _ contents: FileContents, of domain: Domain, now: Timestamp
     ) -> [StoreAction] {
         let isUnseen = if case .unseen? = domains[domain]?.fileState { true } else { false }
-        return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
+        return changeFile(
+            of: domain, to: contents.version, format: contents.format, at: now, madeAt: contents.time
+        ) {
             // A read-only file is used as it is, since an overwritten value could never be restored to it.
             if domain.user != .current { $0.versions = FileVersions() }
             if isUnseen {
@@ -61,7 +63,7 @@ extension StoreState {
                 let values = contents.values
                 for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = values[key] }
             }
-            return $0.reload(contents)
+            return $0.reload(contents, now: now)
         }
     }
 
@@ -91,7 +93,7 @@ extension StoreState {
         // The last good values stay in effect, unless the file is untrusted.
         var actions: [StoreAction] = []
         if damage.error.code == .untrusted, domains[domain]?.file != nil {
-            actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
+            actions = changeFile(of: domain, to: nil, at: now, madeAt: now) { $0.removeFile(at: now) }
         }
         domains[domain, default: DomainState()].setDamage(damage)
         domains[domain]?.isTroubled = true
@@ -104,9 +106,9 @@ extension StoreState {
 
     private mutating func changeFile(
         of domain: Domain, to version: FileVersion?, format: PropertyListFormat? = nil, at now: Timestamp,
-        by merging: (inout Merge) -> Merge.Result
+        madeAt time: Timestamp, by merging: (inout Merge) -> Merge.Result
     ) -> [StoreAction] {
-        let actions = change(domain, source: .file, at: now) { state in
+        let actions = change(domain, source: .file, at: now, madeAt: time) { state in
             state.setFile(version)
             if let format { state.format = format }
             defer { if state.merge.pending.isEmpty { state.failure = nil } }
@@ -142,7 +144,7 @@ extension StoreState {
     mutating func applyDisplaced(
         _ contents: FileContents, of domain: Domain, loadedBefore total: Int, now: Timestamp
     ) -> [StoreAction] {
-        change(domain, source: .file, at: now) {
+        change(domain, source: .file, at: now, madeAt: contents.time) {
             $0.merge.displace(
                 contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
                 loadedBefore: total, hashed: contents.version.hash)
@@ -153,7 +155,7 @@ extension StoreState {
     /// used.
     mutating func applyUnsavedVersion(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.damage != nil, state.file == nil else { return [] }
-        return change(domain, source: .file, at: now) {
+        return change(domain, source: .file, at: now, madeAt: contents.time) {
             $0.format = contents.format
             return $0.merge.reload(
                 contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
@@ -168,13 +170,14 @@ extension Merge {
     /// - Parameters:
     ///   - contents: The file's contents.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
+    ///   - now: The current time.
     /// - Returns: The changes in the values in effect, and the values that lost.
-    mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
+    mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true, now: Timestamp) -> Result {
         var contents = contents
         contents.removeTimes(ifPutBackAmong: versions)
         return reload(
             contents.values, format: contents.format, changedAt: contents.time, keysAt: contents.saveMark?.times,
             by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore,
-            hashed: contents.version.hash)
+            hashed: contents.version.hash, now: now)
     }
 }

@@ -49,10 +49,10 @@ extension StoreState {
     private mutating func merge(_ contents: FileContents, of resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
         let domain = resumed.domain
         domains[domain] = resumed.state(before: contents)
-        let actions = change(domain, source: .file, at: now) { state in
+        let actions = change(domain, source: .file, at: now, madeAt: contents.time) { state in
             state.setFile(contents.version)
             state.format = contents.format
-            let result = state.merge.reload(contents, mayBeRestore: resumed.isRestored(contents))
+            let result = state.merge.reload(contents, mayBeRestore: resumed.isRestored(contents), now: now)
             state.merge.versions.appendUnseen(writtenAt: contents.time)
             return result
         }
@@ -63,7 +63,8 @@ extension StoreState {
     private mutating func mergeLoss(_ resumed: ResumedDomain, now: Timestamp) -> [StoreAction] {
         let domain = resumed.domain
         domains[domain] = resumed.stateBeforeLoss()
-        let actions = change(domain, source: .file, at: now) { $0.merge.removeFile(at: resumed.earliestLoss) }
+        let time = resumed.earliestLoss
+        let actions = change(domain, source: .file, at: now, madeAt: time) { $0.merge.removeFile(at: time) }
         return actions + publish(.unknown(domain), at: now)
     }
 

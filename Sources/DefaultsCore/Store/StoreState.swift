@@ -49,12 +49,13 @@ struct StoreState: LoggedState {
 
     /// Merges into a domain, publishes the changes, and requests a save if edits are pending afterwards.
     mutating func change(
-        _ domain: Domain, source: Writer, at now: Timestamp, by merging: (inout DomainState) -> Merge.Result
+        _ domain: Domain, source: Writer, at now: Timestamp, madeAt time: Timestamp,
+        by merging: (inout DomainState) -> Merge.Result
     ) -> [StoreAction] {
         let result = merging(&domains[domain, default: DomainState()])
         let changeSet = ChangeSet(
             domain: domain, source: source, changes: result.changes, overruled: result.overruled)
-        var actions = changeSet.isEmpty ? [] : publish(.change(changeSet), at: now)
+        var actions = changeSet.isEmpty ? [] : publish(.change(changeSet), at: now, madeAt: time)
         recordMarks(of: domain)
         if domains[domain]?.merge.pending.isEmpty == false { actions.append(.save(domain, .immediate)) }
         return actions
@@ -68,11 +69,13 @@ struct StoreState: LoggedState {
     }
 
     /// Appends a record to the log and the outbox.
-    mutating func publish(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
+    mutating func publish(
+        _ event: LogRecord.Event, at now: Timestamp, madeAt time: Timestamp? = nil
+    ) -> [StoreAction] {
         // Otherwise, every start would add a problem that lasts to the log again.
         if reported[event.domain]?.contains(event) == true { return [.report(event)] }
         reported[event.domain] = nil
-        let record = log.append(checked(event), at: now)
+        let record = log.append(checked(event), at: now, madeAt: time)
         outbox?.append(.record(record))
         if case .change = event { return [.published(record.domain)] }
         return [.published(record.domain), .report(event)]

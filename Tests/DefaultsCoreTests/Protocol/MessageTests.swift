@@ -112,7 +112,8 @@ struct MessageTests {
             .event(.ended),
         ]
         for event in events {
-            let record = LogRecord(revision: .max, time: Timestamp(nanoseconds: -1), event: event)
+            let record = LogRecord(
+                revision: .max, time: Timestamp(nanoseconds: -1), made: Timestamp(nanoseconds: -2), event: event)
             messages.append(.event(.record(record, cursor: cursor)))
         }
         return messages

@@ -365,6 +365,49 @@ struct ResumeTests {
         }
     }
 
+    @Test(
+        "An unsaved edit that a process makes again without an agent, and then undoes, doesn't come back",
+        arguments: [false, true])
+    func undoneEdit(changesOthers: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["b": 0])
+            try first.save(fixture.domain)
+            let made = Timestamp.now()
+            fixture.edit(first, ["a": 1], at: made)
+            let process = fixture.store()
+            fixture.look(process)
+            fixture.edit(process, ["a": 1], at: made)
+            fixture.edit(process, ["a": nil], at: Timestamp(nanoseconds: made.nanoseconds + 1))
+            if changesOthers { fixture.edit(process, ["c": 2]) }
+            try process.save(fixture.domain)
+
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == (changesOthers ? ["b": 0, "c": 2] : ["b": 0]))
+            #expect(second.pending().isEmpty)
+            let changes = second.records.last { $0.changeSet != nil }?.changeSet?.changes
+            #expect(changes?.contains(KeyChange(key: "a", old: 1, new: nil)) == true)
+        }
+    }
+
+    @Test("After a restart, the time when an edit was made decides, and not when it arrived")
+    func timeOfEdit() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["b": 0])
+            try first.save(fixture.domain)
+            let now = Timestamp.now()
+            fixture.edit(first, ["a": 1], at: Timestamp(nanoseconds: now.nanoseconds - 2))
+            let process = fixture.store()
+            fixture.look(process)
+            fixture.edit(process, ["a": 2], at: Timestamp(nanoseconds: now.nanoseconds - 1))
+            try process.save(fixture.domain)
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["a": 2, "b": 0])
+            #expect(second.pending().isEmpty)
+        }
+    }
+
     @Test("A file created while no agent was running is reported as one change set")
     func createdWhileAway() throws {
         try withStoreFixture { fixture in
