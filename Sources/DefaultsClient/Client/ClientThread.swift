@@ -238,7 +238,11 @@ final class ClientThread {
             let session = AgentSession(agent, keepAliveInterval: client.keepAliveInterval)
             // The log of the process's own store can't tell what happens after it.
             let continues = link.embedded == nil
-            link.embedded?.end()
+            if let files = link.embedded {
+                files.end()
+                // Otherwise, the agent might send values from before what this process has just saved.
+                do throws(DefaultsError) { try agent.awaitReading() } catch { if !error.isTimeout { throw error } }
+            }
             closeInChild(session.awaited.fd)
             try begin(session, as: .agent(session), continues: continues)
         } else if link.embedded == nil {

@@ -52,6 +52,13 @@ extension AgentConnection {
         return (cursor, failures)
     }
 
+    /// Waits until the agent has read what was written to files before the call.
+    ///
+    /// - Throws: `agentUnavailable` if the connection is lost, or the agent doesn't answer within two seconds.
+    func awaitReading() throws(DefaultsError) {
+        _ = try answer(to: .synchronize([]), within: .notification)
+    }
+
     /// Returns the agent's status, which is the content of `defaults status --json`.
     ///
     /// `pid` is the agent's process ID in this namespace; it is missing if the agent has none here. `ownPID` is the
