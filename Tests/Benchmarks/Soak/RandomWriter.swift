@@ -7,6 +7,8 @@ struct RandomWriter {
     private let keys: [String]
     private var model: [String: Int] = [:]
     private var edits = 0
+    /// The last acts of each key, with their times, for messages.
+    private var acts: [String: [String]] = [:]
 
     init(_ defaults: Defaults, prefix: String) {
         self.defaults = defaults
@@ -25,23 +27,31 @@ struct RandomWriter {
         case 1..<10:
             defaults.removeObject(forKey: name)
             model[name] = nil
+            note("remove", of: name)
         case 10..<20:
             defaults[key] += number
             model[name, default: 0] += number
+            note("+= \(number)", of: name)
         case 20..<25:
             defaults.withTransaction { values in
                 values[key] = number
                 values.removeObject(forKey: other)
             }
             (model[name], model[other]) = (number, nil)
+            note("transaction, set \(number)", of: name)
+            note("transaction, remove", of: other)
         case 25..<27:
             defaults.withTransaction { values in values[DefaultsKey(other, default: 0)] = values[key] + number }
             model[other] = model[name, default: 0] + number
+            note("reading transaction, \(name) + \(number)", of: other)
         case 27..<30:
             do {
+                note("update begins", of: name)
                 try defaults.update(key) { $0 += number }
                 model[name, default: 0] += number
+                note("update by \(number)", of: name)
             } catch {
+                note("update by \(number) fails: \(error)", of: name)
                 // It may have been made nevertheless.
                 defaults[key] = number
                 model[name] = number
@@ -49,13 +59,21 @@ struct RandomWriter {
         default:
             defaults.set(number, forKey: name)
             model[name] = number
+            note("set \(number)", of: name)
         }
         edits += 1
         for name in [name, other] where stored(name) != model[name] {
-            RandomApp.fault("\(name) is \(stored(name) as Any) instead of \(model[name] as Any).")
+            RandomApp.fault(
+                "\(name) is \(stored(name) as Any) instead of \(model[name] as Any). Its last acts: "
+                    + "\(acts[name, default: []].joined(separator: "; ")).")
         }
         // Leave time to the other processes: the agent is slower than this loop.
         Thread.sleep(forTimeInterval: .random(in: 0..<0.001))
+    }
+
+    private mutating func note(_ act: String, of key: String) {
+        acts[key, default: []].append("\(Date.now.timeIntervalSince1970) \(act)")
+        if acts[key, default: []].count > 8 { acts[key]?.removeFirst() }
     }
 
     /// Waits until all edits are saved, and prints the values.
