@@ -125,7 +125,8 @@ package struct Merge: Sendable {
         }
         for key in inference.stale where pending[key] == nil {
             // The writer didn't mean to change this key back, so restore the newer value.
-            pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
+            pending[key] = Edit(
+                value: base[key], time: keyTimes[key] ?? baseTime, writer: .agent, sequence: Edit.unordered)
             result.overrule(disk[key], of: key, loaded: inference)
         }
         advance(

@@ -135,6 +135,15 @@ struct MergeTests {
         #expect(merge.base == ["a": 2, "b": 1, "c": 1])
     }
 
+    @Test("Keys that become pending again keep the times of their own changes")
+    func timesOfRestoredKeys() {
+        var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
+        merge.markSaved(["new": edit(5, at: before)], at: before)
+        merge.markSaved(["newer": edit(6, at: now)], at: now)
+        _ = merge.reload(["a": 2, "b": 1, "c": 1], format: .xml, changedAt: after)
+        #expect(merge.pending.mapValues(\.time) == ["new": before, "newer": now])
+    }
+
     @Test("The newest of several equally near parents is used")
     func tie() {
         var merge = Merge(base: ["a": 1])
