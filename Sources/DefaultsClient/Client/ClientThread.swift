@@ -280,8 +280,9 @@ final class ClientThread {
         switch commits.resume(in: link.agent?.epoch) {
         case nil: break
         case .sendAgain(let commit, let number)?: try send((commit, number), to: session)
-        case .fail(let commit, let last)?:
+        case .fail(let commit, let number, let last)?:
             client.state.withLock { $0.unsaved.recordUndecided(commit.values, of: commit.domain, after: last) }
+            link.embedded?.abandon(EditIdentity(session: client.state.withLock(\.commitSession), number: number))
             commit.barrier.finish([commit.unknownOutcome])
         }
         client.line.open(link.agent)

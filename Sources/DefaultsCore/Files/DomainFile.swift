@@ -176,14 +176,17 @@ package struct DomainFile: Sendable {
     ) -> FileReading {
         var (bytes, version, isOpen) = whole
         let isInPlace = known?.identity.isSameFile(as: version.identity) ?? false
-        if known?.hash == version.hash {
+        let mark = SaveMark(of: version.hash, on: file)
+        // A store without an agent that saves the same bytes has made edits that cancel each other out.
+        let isSavedAgain = !isInPlace && mark?.sessions.isEmpty == false
+        if known?.hash == version.hash, !isSavedAgain {
             if isInPlace { (version.seal, version.isCopied) = (known?.seal, known?.isCopied ?? false) }
             version.isCopied = version.isCopied || !isInPlace
             return .unchanged(version)
         }
         var reading = parse(bytes, of: version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
-            contents.saveMark = SaveMark(of: version.hash, on: file)
+            contents.saveMark = mark
             if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file) }
             known?.addEvidence(to: &contents)
             // The first version that is read has no earlier one from which a writer could go on.

@@ -116,7 +116,7 @@ extension FileMark {
             pending[key] = Edit(
                 value: entry.values["value"], time: Timestamp(nanoseconds: try entry.integer("time")),
                 writer: try Writer(Fields(.dictionary(entry.dictionary("source")), of: "A source")),
-                sequence: sequence)
+                sequence: sequence, identity: try EditIdentity(entry))
         }
         self.init(
             domain: try fields.domain(),
@@ -138,6 +138,7 @@ extension FileMark {
             "source": .dictionary(edit.writer.fields), "sequence": .number(edit.sequence),
         ]
         fields["value"] = edit.value
+        edit.identity?.add(to: &fields)
         fields["replaced"] = value.map { .array($0.map { [$0] } ?? []) }
         return fields
     }

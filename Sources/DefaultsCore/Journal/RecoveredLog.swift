@@ -278,7 +278,8 @@ package struct RecoveredLog: Sendable {
                 unsaved[change.key] = nil
                 guard case .app = changeSet.source else { continue }
                 unsaved[change.key] = Edit(
-                    value: change.new, time: record.changeTime, writer: changeSet.source, sequence: Edit.unordered)
+                    value: change.new, time: record.changeTime, writer: changeSet.source, sequence: Edit.unordered,
+                    identity: changeSet.edit)
             }
         }
         return unsaved

@@ -13,6 +13,8 @@ package struct Edit: Hashable, Sendable {
     package var writer: Writer
     /// The edit's position in the order of apps' edits, starting at 1; `unordered` for an edit made by a merge.
     package var sequence: UInt64
+    /// The identity of the app's edit, if it has one.
+    package var identity: EditIdentity?
     /// The part of the edit that the log holds.
     package var inLog = LoggedPart.allowedPart
     /// The unsaved edit of the key that this one replaced, if the log holds only that one; no others.
@@ -43,11 +45,14 @@ package struct Edit: Hashable, Sendable {
     /// edit.
     package static let unordered: UInt64 = 0
 
-    package init(value: PropertyListValue?, time: Timestamp, writer: Writer, sequence: UInt64) {
+    package init(
+        value: PropertyListValue?, time: Timestamp, writer: Writer, sequence: UInt64, identity: EditIdentity? = nil
+    ) {
         self.value = value
         self.time = time
         self.writer = writer
         self.sequence = sequence
+        self.identity = identity
     }
 }
 
@@ -71,6 +76,14 @@ package struct EditIdentity: Hashable, Sendable {
     package init(session: UInt64, number: UInt64) {
         self.session = session
         self.number = number
+    }
+}
+
+extension [EditIdentity] {
+    /// Returns whether an edit is the last one of its session here, or an earlier one.
+    func include(_ edit: Edit) -> Bool {
+        guard let identity = edit.identity else { return false }
+        return contains { $0.session == identity.session && $0.number >= identity.number }
     }
 }
 

@@ -90,6 +90,7 @@ package struct Merge: Sendable {
     ///   - format: The file's format.
     ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
     ///   - times: The times of the keys' changes, for a version that another store saved.
+    ///   - sessions: The last edits of some sessions that the store had made before it saved that version.
     ///   - evidence: The evidence of how a foreign writer came to write the file.
     ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
     ///     the writer.
@@ -99,7 +100,8 @@ package struct Merge: Sendable {
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        keysAt times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true,
+        keysAt times: KeyTimes? = nil, after sessions: [EditIdentity] = [], by evidence: WriterEvidence,
+        isWhole: Bool = false, mayBeRestore: Bool = true,
         hashed hash: ContentHash? = nil, now: Timestamp = Timestamp(nanoseconds: .max)
     ) -> Result {
         parseBase()
@@ -111,12 +113,20 @@ package struct Merge: Sendable {
             : versions.keysChanged(
                 by: disk, hashed: hash, differing: Set(difference.keys), evidence, readFrom: format,
                 mayBeRestore: mayBeRestore)
+        var result = Result()
+        // The file has these edits, or what the same process has replaced them with.
+        let settled = pending.filter { sessions.include($1) }
+        for (key, edit) in settled {
+            pending[key] = nil
+            let value = difference[key] ?? base[key]
+            if PropertyListValue.areSame(edit.value, value, readFrom: format) { continue }
+            result.changes.append(KeyChange(key: key, old: edit.value, new: value))
+        }
         // Another store may have changed a key twice, so that it has the same value as in `base` again.
         let setBack = pending.filter { key, edit in
             times?.haveChange(to: key, after: max(edit.time, keyTimes[key] ?? edit.time), until: now) ?? false
         }.keys
-        var result = Result()
-        for key in inference.changed.union(setBack) {
+        for key in inference.changed.union(setBack) where settled[key] == nil {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
@@ -245,7 +255,9 @@ package struct Merge: Sendable {
     /// For a key that already has the value, only its time changes: nothing that was written before overrules it.
     ///
     /// - Returns: The changes in the values in effect.
-    package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
+    package mutating func edit(
+        _ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64, identity: EditIdentity? = nil
+    ) -> [KeyChange] {
         parseBase()
         return values.compactMap { key, value in
             let old = current(key)
@@ -263,7 +275,7 @@ package struct Merge: Sendable {
                 return nil
             }
             repeated[key] = nil
-            pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence)
+            pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence, identity: identity)
             return KeyChange(key: key, old: old, new: value)
         }
     }

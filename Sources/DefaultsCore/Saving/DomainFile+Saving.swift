@@ -23,6 +23,7 @@ extension DomainFile {
     ///   - bytes: The new content; `nil` to remove the file.
     ///   - expected: The version last seen; `nil` if there should be no file.
     ///   - edits: The edits that the content adds, whose times are recorded for other stores.
+    ///   - sessions: The last edits that the store has made, by session, if no log has them.
     ///   - lifetime: The lifetime of the store that saves.
     ///   - policy: The way to deal with a file that is open for writing.
     /// - Returns: The outcome, and the displaced file if the save was made.
@@ -30,7 +31,8 @@ extension DomainFile {
     ///   that is written in place is torn.
     package func save(
         _ bytes: [UInt8]?, expecting expected: FileVersion?, adding edits: [String: Edit] = [:],
-        by lifetime: StoreLifetime = .resident, onObstacle policy: ObstaclePolicy = .wait
+        after sessions: [EditIdentity] = [], by lifetime: StoreLifetime = .resident,
+        onObstacle policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {
             let target = try Self.resolvingLinks(path)
@@ -38,7 +40,8 @@ extension DomainFile {
             // target of a new link be removed, since the link would lead nowhere then.
             if target != path, bytes == nil || Path.isMissing(target) { return .fileChanged }
             let result = try Replacement(
-                of: self, at: target, expecting: expected, adding: edits, by: lifetime, onObstacle: policy
+                of: self, at: target, expecting: expected, adding: edits, after: sessions, by: lifetime,
+                onObstacle: policy
             ).run(bytes)
             guard target != path, try Self.resolvingLinks(path) != target, !Path.isMissing(path) else {
                 return result

@@ -8,17 +8,20 @@ struct Replacement {
     let target: String
     let expected: FileVersion?
     private let edits: [String: Edit]
+    private let sessions: [EditIdentity]
     let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
 
     init(
         of original: DomainFile, at target: String, expecting expected: FileVersion?,
-        adding edits: [String: Edit], by lifetime: StoreLifetime, onObstacle policy: ObstaclePolicy
+        adding edits: [String: Edit], after sessions: [EditIdentity] = [], by lifetime: StoreLifetime,
+        onObstacle policy: ObstaclePolicy
     ) {
         self.original = original
         self.target = target
         self.expected = expected
         self.edits = edits
+        self.sessions = sessions
         self.lifetime = lifetime
         self.policy = policy
     }
@@ -97,7 +100,7 @@ struct Replacement {
         do throws(SystemCall.Failure) {
             // Set the mark before writing the content, so that an incomplete version that is left can be told from
             // a foreign writer's.
-            SaveMark(hash: hash, times: times()).set(on: new)
+            mark(hashed: hash).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
             // The directory may have been replaced by a copy, with an incomplete copy of the new file.
@@ -115,14 +118,15 @@ struct Replacement {
         }
     }
 
-    /// Returns the times of the new version's keys, as far as they are known from the edits and the version being
+    /// Returns the mark of the new version, as far as its keys' times are known from the edits and the version being
     /// replaced.
-    private func times() -> KeyTimes? {
-        guard let expected else { return .after(edits, on: nil, writtenAt: nil) }
-        // Without the mark, all keys count as changed when that version was written, which is never too early.
-        var mark: SaveMark?
-        if let old = try? openTarget() { mark = SaveMark(of: expected.hash, on: old) }
-        return .after(edits, on: mark?.times, writtenAt: expected.identity.changed)
+    private func mark(hashed hash: ContentHash) -> SaveMark {
+        // Without the old mark, all keys count as changed when that version was written, which is never too early.
+        var old: SaveMark?
+        if let expected, let file = try? openTarget() { old = SaveMark(of: expected.hash, on: file) }
+        let times = KeyTimes.after(edits, on: old?.times, writtenAt: expected?.identity.changed)
+        let others = (old?.sessions ?? []).filter { other in !sessions.contains { $0.session == other.session } }
+        return SaveMark(hash: hash, times: times, sessions: sessions.isEmpty ? [] : sessions + others)
     }
 
     /// Writes the new version into the existing file, unless that file has changed.
@@ -273,13 +277,13 @@ struct Replacement {
     private func overwrite(
         _ file: borrowing FileDescriptor, with bytes: [UInt8], hashed hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
-        let times = times()
+        let mark = mark(hashed: hash)
         // Seal the file first, so that a read while it is being written isn't overlooked.
         Seal.set(on: file)
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
-        SaveMark(hash: hash, times: times).set(on: file)
+        mark.set(on: file)
         try file.synchronize()
         return try version(of: file, hashed: hash, seal(ofFileAt: target))
     }

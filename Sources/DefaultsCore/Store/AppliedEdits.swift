@@ -12,6 +12,13 @@ struct AppliedEdits: Sendable {
     /// The number of each session's last edit.
     var numbers: [UInt64: UInt64] { last.mapValues(\.number) }
 
+    /// The last edit of each session, newest first.
+    var newestFirst: [EditIdentity] {
+        last.sorted { $0.value.position > $1.value.position }.map {
+            EditIdentity(session: $0.key, number: $0.value.number)
+        }
+    }
+
     /// Returns whether an edit has been applied already.
     func holds(_ edit: EditIdentity) -> Bool {
         last[edit.session].map { edit.number <= $0.number } ?? false

@@ -93,10 +93,13 @@ struct ResumedDomain {
         }
         self.finding = finding
         findUnsavedEdits(since: mark, in: history)
-        if case .logged = finding, case .contents(let contents) = reading, let times = contents.saveMark?.times,
-            unsaved.contains(where: { times.haveChange(to: $0, after: $1.time, until: now) })
+        if case .logged = finding, case .contents(let contents) = reading, let mark = contents.saveMark,
+            unsaved.contains(where: { key, edit in
+                mark.sessions.include(edit)
+                    || mark.times?.haveChange(to: key, after: edit.time, until: now) ?? false
+            })
         {
-            // Another store has saved later edits of these keys, with the values of that version as the outcome.
+            // Another store has made these edits, and later ones, with the values of that version as the outcome.
             self.finding = .rewritten(contents)
         }
         limitTimes(to: now)
@@ -171,7 +174,8 @@ struct ResumedDomain {
                 lastSequence += 1
                 if unsaved[change.key] == nil { overwritten[change.key] = .some(change.old) }
                 unsaved[change.key] = Edit(
-                    value: change.new, time: record.changeTime, writer: changeSet.source, sequence: lastSequence)
+                    value: change.new, time: record.changeTime, writer: changeSet.source, sequence: lastSequence,
+                    identity: changeSet.edit)
             }
         }
     }

@@ -22,7 +22,8 @@ extension StoreState {
                 values, setAt: time, by: request.writer, replacing: former, readFrom: state.format)
         }
         let former = state.merge.pending
-        let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
+        let changes = state.merge.edit(
+            values, time: time, writer: request.writer, sequence: lastSequence, identity: request.identity)
         let isNew = domains[request.domain] == nil
         if !isNew || !changes.isEmpty { domains[request.domain] = consume state }
         if changes.isEmpty {
@@ -64,7 +65,7 @@ extension StoreState {
         for key in keys {
             domains[request.domain]?.merge.pending[key] = Edit(
                 value: request.values[key] ?? nil, time: min(request.time, now), writer: request.writer,
-                sequence: lastSequence)
+                sequence: lastSequence, identity: request.identity)
         }
         recordMarks(of: request.domain)
         return [.save(request.domain, .delayed)]

@@ -177,7 +177,8 @@ extension Merge {
         contents.removeTimes(ifPutBackAmong: versions)
         return reload(
             contents.values, format: contents.format, changedAt: contents.time, keysAt: contents.saveMark?.times,
-            by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore,
+            after: contents.saveMark?.sessions ?? [], by: contents.evidence, isWhole: contents.saveMark != nil,
+            mayBeRestore: mayBeRestore,
             hashed: contents.version.hash, now: now)
     }
 }

@@ -365,25 +365,36 @@ struct ResumeTests {
         }
     }
 
+    /// The file lists the times of the 32 keys that changed last, and otherwise tells only whose edits it has.
     @Test(
         "An unsaved edit that a process makes again without an agent, and then undoes, doesn't come back",
-        arguments: [false, true])
-    func undoneEdit(changesOthers: Bool) throws {
+        arguments: [0, 1, 40], [false, true])
+    func undoneEdit(others: Int, isRestarted: Bool) throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["b": 0])
-            try first.save(fixture.domain)
             let made = Timestamp.now()
-            fixture.edit(first, ["a": 1], at: made)
+            func edit(_ store: Store, _ values: Difference, _ number: UInt64) {
+                let identity = others == 1 ? nil : EditIdentity(session: 1, number: number)
+                let time = Timestamp(nanoseconds: made.nanoseconds + Int64(number))
+                store.edit(
+                    EditRequest(
+                        domain: fixture.domain, values: values, time: time, writer: .testApp, identity: identity))
+            }
+            let first = try fixture.storeWithLog()
+            edit(first, ["b": 0], 1)
+            try first.save(fixture.domain)
+            edit(first, ["a": 1], 2)
             let process = fixture.store()
             fixture.look(process)
-            fixture.edit(process, ["a": 1], at: made)
-            fixture.edit(process, ["a": nil], at: Timestamp(nanoseconds: made.nanoseconds + 1))
-            if changesOthers { fixture.edit(process, ["c": 2]) }
+            edit(process, ["a": 1], 2)
+            edit(process, ["a": nil], 3)
+            let values: [String: PropertyListValue] = Dictionary(
+                uniqueKeysWithValues: (0..<others).map { ("c\($0)", 2) })
+            edit(process, values.mapValues(\.self), 4)
             try process.save(fixture.domain)
 
-            let second = try fixture.resumedStore()
-            #expect(fixture.values(second) == (changesOthers ? ["b": 0, "c": 2] : ["b": 0]))
+            let second = isRestarted ? try fixture.resumedStore() : first
+            fixture.look(second)
+            #expect(fixture.values(second) == values.merging(["b": 0]) { $1 })
             #expect(second.pending().isEmpty)
             let changes = second.records.last { $0.changeSet != nil }?.changeSet?.changes
             #expect(changes?.contains(KeyChange(key: "a", old: 1, new: nil)) == true)
