@@ -4,8 +4,8 @@ import Linux
 
 /// An extended attribute that distinguishes a file saved by a store from a file written by a foreign writer.
 ///
-/// It holds the hash of the file's content, the times of the newest edits in the content, the last edits of the sessions
-/// that made them, and the identity of the file that it was set on.
+/// It holds the hash of the file's content, the times of the newest edits in it, the identity of the file that it was
+/// set on, and the last edits of the sessions that have saved the file.
 ///
 /// A store merges the file's contents under the directory's lock before it saves. So another store that reads the
 /// result need not guess which version the writer had loaded: a missing key was removed. Nor does the other store treat
