@@ -216,12 +216,8 @@ extension Saver {
     private func merge(_ contents: FileContents, from temporary: TemporaryName, of domain: Domain?) -> Bool {
         guard store.lifetime == .resident, let domain else { return false }
         return store.transition { state in
-            // If the log has no mark of the displaced version, the version that replaced it must be the newest.
-            let newest = state.domains[domain].flatMap { state in
-                state.file.flatMap { $0.hash == temporary.new ? state.merge.versions.total : nil }
-            }
             guard let known = state.domains[domain], known.merge.versions.count > 0,
-                let total = temporary.expected.flatMap({ known.earlierVersions[$0] }) ?? newest,
+                let expected = temporary.expected, let total = known.earlierVersions[expected] ?? nil,
                 known.merge.versions.total - total <= known.merge.versions.count
             else { return (false, []) }
             return (true, state.applyDisplaced(contents, of: domain, loadedBefore: total, now: .now()))

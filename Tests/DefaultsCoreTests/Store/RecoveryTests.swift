@@ -110,6 +110,35 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A displaced version that the log doesn't know is copied, and undoes no edit")
+    func unknownDisplacedVersion() throws {
+        try withStoreFixture { fixture in
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["a": 1])
+                try first.save(fixture.domain)
+            }
+            let bytes = try PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml)
+            try RawFile.replace(fixture.path, with: bytes)
+            var writer: Int32 = -1
+            do {
+                let process = fixture.store()
+                fixture.look(process)
+                writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(process, ["a": 2])
+                try process.save(fixture.domain, onObstacle: .override)
+            }
+            letTimePass()
+            let late = try PropertyListValue.dictionary(["a": 1, "b": 1, "c": 1]).write(as: .xml)
+            try RawFile.write(late, to: writer)
+            close(writer)
+            let second = try fixture.resumedStore()
+            _ = second.examineDisplaced()
+            #expect(fixture.values(second) == ["a": 2, "b": 1])
+            #expect(try RawFile.read("\(fixture.path).displaced-1") == late)
+        }
+    }
+
     /// Saves an edit with a new store, as after a crash, and returns the names that are left.
     private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
     {
