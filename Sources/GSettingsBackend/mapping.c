@@ -201,7 +201,8 @@ static GVariant *maybe_to_plist(GVariant *value, guint levels) {
     g_autoptr(GVariant) inner = g_variant_get_maybe(value);
     if (!inner) return array_of(NULL, 0);
     GVariant *plist = to_plist(inner, levels);
-    if (!may_be_array(g_variant_get_type(inner)) || is_dictionary(plist)) return plist;
+    gboolean is_plain = g_variant_is_of_type(inner, G_VARIANT_TYPE_DICTIONARY) && is_dictionary(plist);
+    if (is_plain || !may_be_array(g_variant_get_type(inner))) return plist;
     GVariant *box = boxed(plist);
     return array_of(&box, 1);
 }
