@@ -29,6 +29,8 @@
 #define SILENCE (5 * SECONDS)
 // The time for which an agent that was there, or was started, is expected.
 #define EXPECTATION (10 * SECONDS)
+// The time for which an agent that was there may return by itself before another one is started.
+#define RETURN (1 * SECONDS)
 #define FIRST_DELAY (10 * MILLISECONDS)
 #define LONGEST_DELAY (500 * MILLISECONDS)
 // The delay after a program has accepted a connection and closed it.
@@ -204,13 +206,14 @@ static void send_pending(Agent *self) {
 
 static void greet(Agent *self) {
     const char *name = g_get_prgname();
+    if (!name) name = program_invocation_short_name;
     GVariantDict hello;
     g_variant_dict_init(&hello, NULL);
     g_variant_dict_insert(&hello, "type", "s", "hello");
     g_variant_dict_insert(&hello, "request", "x", (gint64)++self->state.last_request);
     g_variant_dict_insert(&hello, "protocol", "x", (gint64)1);
     g_variant_dict_insert(&hello, "newest", "x", (gint64)2);
-    g_variant_dict_insert(&hello, "client", "s", name ? name : "GSettings");
+    g_variant_dict_insert(&hello, "client", "s", name);
     g_autoptr(GVariant) message = g_variant_ref_sink(g_variant_dict_end(&hello));
     put(self, message);
 }
@@ -372,6 +375,47 @@ static gboolean has_claim_changed(Agent *self) {
     return result;
 }
 
+// MARK: Starting an agent
+
+static void lead_session(gpointer data) {
+    (void)data;
+    // The terminal's signals are for the program that starts the agent.
+    setsid();
+}
+
+static void start_agent(Agent *self) {
+    gint64 now = g_get_monotonic_time();
+    if (!self->location->may_start_agent || now - self->last_start < SILENCE || now - self->expected_since < RETURN) return;
+    self->last_start = now;
+    g_autofree char *found = g_find_program_in_path("defaultsd");
+    g_autoptr(GPtrArray) arguments = g_ptr_array_new();
+    g_ptr_array_add(arguments, found ? found : (char *)DEFAULTSD_PROGRAM);
+    g_ptr_array_add(arguments, (char *)"--log-level");
+    g_ptr_array_add(arguments, (char *)"warning");
+    // Only explicit paths are passed on. The agent finds the default ones itself, and creates them.
+    if (self->location->is_named) {
+        g_ptr_array_add(arguments, (char *)"--directory");
+        g_ptr_array_add(arguments, self->location->directory);
+    }
+    if (self->location->is_explicit) {
+        g_ptr_array_add(arguments, (char *)"--socket");
+        g_ptr_array_add(arguments, self->location->socket);
+    }
+    g_ptr_array_add(arguments, NULL);
+    g_autoptr(GError) error = NULL;
+    GSpawnFlags flags = G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
+    if (g_spawn_async("/", (char **)arguments->pdata, NULL, flags, lead_session, NULL, NULL, &error)) {
+        stop_watching(self);
+        expect_agent(self);
+        wake(self);
+    } else {
+        g_autofree char *problem = g_strdup_printf(
+            "No agent is running, and none can be started: %s. Install defaultsd, and run `defaultsd`. Until then, "
+            "changes of settings stay in this process.", error->message);
+        report(self, problem);
+    }
+}
+
 // MARK: The thread
 
 static gint64 next_time(const Agent *self) {
@@ -409,6 +453,7 @@ static void step(Agent *self, GPtrArray *changes) {
         disconnect(self);
     } else {
         attempt(self);
+        if (self->socket < 0 && self->state.edits.length > 0) start_agent(self);
     }
 }
 
@@ -445,47 +490,6 @@ static void start(Agent *self) {
     g_atomic_int_inc(&self->references);
     self->thread = g_thread_new("defaultsd", run, self);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
-}
-
-// MARK: Starting an agent
-
-static void lead_session(gpointer data) {
-    (void)data;
-    // The terminal's signals are for the program that starts the agent.
-    setsid();
-}
-
-static void start_agent(Agent *self) {
-    gint64 now = g_get_monotonic_time();
-    if (!self->location->may_start_agent || now - self->last_start < SILENCE) return;
-    self->last_start = now;
-    g_autofree char *found = g_find_program_in_path("defaultsd");
-    g_autoptr(GPtrArray) arguments = g_ptr_array_new();
-    g_ptr_array_add(arguments, found ? found : (char *)DEFAULTSD_PROGRAM);
-    g_ptr_array_add(arguments, (char *)"--log-level");
-    g_ptr_array_add(arguments, (char *)"warning");
-    // Only explicit paths are passed on. The agent finds the default ones itself, and creates them.
-    if (self->location->is_named) {
-        g_ptr_array_add(arguments, (char *)"--directory");
-        g_ptr_array_add(arguments, self->location->directory);
-    }
-    if (self->location->is_explicit) {
-        g_ptr_array_add(arguments, (char *)"--socket");
-        g_ptr_array_add(arguments, self->location->socket);
-    }
-    g_ptr_array_add(arguments, NULL);
-    g_autoptr(GError) error = NULL;
-    GSpawnFlags flags = G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
-    if (g_spawn_async("/", (char **)arguments->pdata, NULL, flags, lead_session, NULL, NULL, &error)) {
-        stop_watching(self);
-        expect_agent(self);
-        wake(self);
-    } else {
-        g_autofree char *problem = g_strdup_printf(
-            "No agent is running, and none can be started: %s. Install defaultsd, and run `defaultsd`. Until then, "
-            "changes of settings stay in this process.", error->message);
-        report(self, problem);
-    }
 }
 
 // MARK: Waiting and reading

@@ -42,7 +42,7 @@ static GVariant *integer_of_16(const guint8 *bytes) {
 }
 
 static GVariant *string_of_utf16(const guint8 *bytes, gsize count) {
-    g_autofree gunichar2 *units = g_new(gunichar2, count);
+    g_autofree gunichar2 *units = g_new(gunichar2, count + 1);
     for (gsize i = 0; i < count; i++) {
         units[i] = (gunichar2)integer_at(bytes + 2 * i, 2);
         if (units[i] == 0) return unrepresentable();

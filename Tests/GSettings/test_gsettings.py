@@ -1,0 +1,533 @@
+#!/usr/bin/env python3
+"""Tests GSettings' backend with real programs and a real agent. Run by `.ci/gsettings`."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import re
+import signal
+import subprocess
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from defaultsd.location import this_host
+from world import HERE, World, compile_schemas, wait_for
+
+DOMAIN = "org.defaultsd.test"
+
+
+class SignalTests(World):
+    def test_an_own_set_emits_one_signal(self) -> None:
+        client = self.client()
+        client("set", "count", "3")
+        self.assertEqual(client.take_signals(1), ["changed count 3"])
+        client("sync")
+        self.assertEqual(client.take_signals(), [])
+        client("set", "count", "3")
+        self.assertEqual(client("get", "count"), "3")
+        client("sync")
+        self.assertEqual(client.take_signals(), [])
+        client("reset", "count")
+        client("sync")
+        self.assertEqual(client.take_signals(1), ["changed count 0"])
+
+    def test_an_unsorted_dictionary_emits_one_signal(self) -> None:
+        client = self.client()
+        client("set", "table", "{'b': '1', 'a': '2'}")
+        client("sync")
+        self.assertEqual(client.take_signals(1), ["changed table {'a': '2', 'b': '1'}"])
+
+    def test_changes_of_others_arrive_in_order(self) -> None:
+        client, other = self.client(), self.client()
+        for value in range(1, 6):
+            other("set", "count", value)
+            other("sync")
+        signals = client.take_signals(1)
+        wait_for(lambda: client("get", "count") == "5", "the last value")
+        values = [int(line.split()[-1]) for line in signals + client.take_signals()]
+        self.assertEqual(values, sorted(values))
+        self.assertEqual(values[-1], 5)
+
+    def test_every_kind_of_writer_is_followed(self) -> None:
+        client = self.client()
+        self.defaults("write", DOMAIN, "count", "-int", "1")
+        self.assertEqual(client.take_signals(1), ["changed count 1"])
+        self.gsettings("set", DOMAIN, "count", "2")
+        self.assertEqual(client.take_signals(1), ["changed count 2"])
+        self.defaults("sync")
+        self.run_program("sed", "-i", "s/<integer>2</<integer>3</", str(self.file()))
+        self.assertEqual(client.take_signals(1), ["changed count 3"])
+        self.defaults("undo", DOMAIN)
+        self.assertEqual(client.take_signals(1), ["changed count 2"])
+        self.gsettings("reset", DOMAIN, "count")
+        self.assertEqual(client.take_signals(1), ["changed count 0"])
+        self.defaults("write", DOMAIN, "pairs", "-string", "[('xkb','fr')]")
+        self.assertEqual(client.take_signals(1), ["changed pairs [('xkb', 'fr')]"])
+
+    def test_a_value_that_does_not_fit_is_the_default_and_stays(self) -> None:
+        client = self.client()
+        self.defaults("write", DOMAIN, "count", "-int", "1")
+        client.take_signals(1)
+        self.defaults("write", DOMAIN, "count", "many")
+        self.assertEqual(client.take_signals(1), ["changed count 0"])
+        self.assertEqual(self.defaults("read", DOMAIN, "count"), "many")
+        self.defaults("write", DOMAIN, "small", "-int", "11")
+        self.assertEqual(client.take_signals(1), ["changed small 5"])
+
+    def test_after_a_restart_only_keys_that_changed_emit(self) -> None:
+        client = self.client()
+        self.gsettings("set", DOMAIN, "count", "1")
+        self.gsettings("set", DOMAIN, "name", "ada")
+        self.gsettings("set", DOMAIN, "flag", "true")
+        client.take_signals(3)
+        self.agent.stop()
+        text = self.file().read_text().replace("ada", "bob")
+        self.file().write_text(re.sub(r"<key>count</key>\s*<integer>1</integer>", "", text))
+        self.agent.start()
+        self.assertEqual(sorted(client.take_signals(2)), ["changed count 0", "changed name 'bob'"])
+        self.assertEqual(client("get", "flag"), "true")
+
+    def test_keys_that_the_history_excludes_are_followed(self) -> None:
+        self.defaults("write", "org.defaultsd.agent", "HistoryExcludes", "-array", f"{DOMAIN}/name")
+        client = self.client()
+        for name in ("ada", "bob"):
+            self.gsettings("set", DOMAIN, "name", name)
+            self.assertEqual(client.take_signals(1), [f"changed name '{name}'"])
+        client("set", "name", "'eve'")
+        client("sync")
+        self.assertEqual(client.take_signals(1), ["changed name 'eve'"])
+
+    def test_programs_in_a_relocatable_path_follow_it(self) -> None:
+        first = self.client("org.defaultsd.test.item", "/org/defaultsd/test/items/a.b/")
+        second = self.client("org.defaultsd.test.item", "/org/defaultsd/test/items/a/b/")
+        first("set", "count", "1")
+        first("sync")
+        self.assertEqual(second("get", "count"), "0")
+        self.assertEqual(self.defaults("read", "org.defaultsd.test.items.a%2Eb", "count"), "1")
+
+
+class LayerTests(World):
+    def write(self, path: Path, **values: object) -> None:
+        path.parent.mkdir(exist_ok=True)
+        temporary = path.with_suffix(".new")
+        temporary.write_bytes(plistlib.dumps(values))
+        temporary.rename(path)
+
+    def test_managed_values_are_forced(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client.take_signals(1)
+        managed = self.agent.managed / f"{DOMAIN}.plist"
+        self.write(managed, count=7)
+        self.assertEqual(sorted(client.take_signals(2)), ["changed count 7", "writable count False"])
+        self.assertEqual(client("writable", "count"), "False")
+        self.assertEqual(client("writable", "name"), "True")
+        self.assertEqual(client("user", "count"), "1")
+        self.assertEqual(client("default", "count"), "7")
+        self.assertEqual(client("set", "count", "9"), "False")
+        self.assertEqual(client("get", "count"), "7")
+        # The forced key is one of a change set.
+        client("delay")
+        client("set", "count", "9")
+        client("set", "name", "'ada'")
+        client("apply")
+        self.assertEqual(self.client()("get", "name"), "'nobody'")
+        self.write(managed, count="no number")
+        self.assertEqual(self.client()("get", "count"), "0")
+        managed.unlink()
+        other = self.client()
+        wait_for(lambda: other("get", "count") == "1", "the user's value")
+        self.assertEqual(other("writable", "count"), "True")
+
+    def test_system_values_are_defaults(self) -> None:
+        client = self.client()
+        self.write(self.agent.system / f"{DOMAIN}.plist", count=7)
+        self.assertEqual(client.take_signals(1), ["changed count 7"])
+        self.assertEqual(client("default", "count"), "7")
+        self.assertEqual(client("user", "count"), "nothing")
+        client("set", "count", "1")
+        self.assertEqual(client("default", "count"), "7")
+        client("reset", "count")
+        self.assertEqual(client("get", "count"), "7")
+        self.assertEqual(client.take_signals(2), ["changed count 1", "changed count 7"])
+
+    def test_a_value_of_this_host_comes_first_and_is_the_one_to_set(self) -> None:
+        if this_host() is None:
+            self.skipTest("This machine has no ID.")
+        client = self.client()
+        client("set", "count", "1")
+        self.defaults("-currentHost", "write", DOMAIN, "count", "-int", "2")
+        self.assertEqual(client.take_signals(2), ["changed count 1", "changed count 2"])
+        client("set", "count", "3")
+        self.assertEqual(client("get", "count"), "3")
+        client("sync")
+        self.assertEqual(client.take_signals(1), ["changed count 3"])
+        self.assertEqual(self.defaults("-currentHost", "read", DOMAIN, "count"), "3")
+        self.assertEqual(self.defaults("read", DOMAIN, "count"), "1")
+        client("reset", "count")
+        client("sync")
+        self.assertEqual(client("get", "count"), "0")
+        self.assertEqual(client.take_signals(1), ["changed count 0"])
+
+
+class ChangeSetTests(World):
+    def records(self, domain: str) -> list[str]:
+        return self.defaults("log", domain).splitlines()
+
+    def test_apply_is_one_change_set_for_a_path(self) -> None:
+        client = self.client()
+        client("delay")
+        client("set", "count", "1")
+        client("set", "name", "'ada'")
+        self.assertEqual(self.gsettings("get", DOMAIN, "count"), "0")
+        client("apply")
+        client("sync")
+        history = self.agent.defaults(DOMAIN).history()
+        self.assertEqual(sorted(change.key for change in next(history).changes), ["count", "name"])
+        self.assertIsNone(next(history, None))
+
+    def test_a_recursive_reset_can_be_undone(self) -> None:
+        client = self.client()
+        for key, value in (("count", "1"), ("name", "'ada'"), ("flag", "true")):
+            client("set", key, value)
+        client("sync")
+        client.take_signals(3)
+        self.gsettings("reset-recursively", DOMAIN)
+        self.assertEqual(
+            sorted(client.take_signals(3)), ["changed count 0", "changed flag false", "changed name 'nobody'"])
+        self.defaults("undo", DOMAIN)
+        self.assertEqual(
+            sorted(client.take_signals(3)), ["changed count 1", "changed flag true", "changed name 'ada'"])
+
+    def test_the_history_names_the_program(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client("sync")
+        change = next(self.agent.defaults(DOMAIN).history())
+        self.assertEqual(change.origin["program"], "test-client")
+        self.assertIn("python", change.source.executable)
+
+    def test_a_burst_becomes_few_change_sets(self) -> None:
+        client = self.client()
+        self.stop_agent()
+        client("set-many", "count", 1000)
+        self.agent.signal(signal.SIGCONT)
+        client("sync")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 999)
+        self.assertLess(len(list(self.agent.defaults(DOMAIN).history())), 40)
+
+
+class AgentTests(World):
+    def test_a_stopped_agent_delays_no_program_longer_than_the_bound(self) -> None:
+        self.gsettings("set", DOMAIN, "count", "1")
+        self.defaults("sync")
+        client = self.client()
+        self.stop_agent()
+        self.addCleanup(self.agent.signal, signal.SIGCONT)
+        start = time.monotonic()
+        self.assertEqual(client("get", "count"), "1")
+        client("set", "count", "2")
+        self.assertEqual(client("get", "count"), "2")
+        self.assertLess(time.monotonic() - start, 0.4)
+        # A program that begins now reads the files.
+        start = time.monotonic()
+        late = self.client()
+        self.assertEqual(late("get", "count"), "1")
+        for number in range(10):
+            late("open", "org.defaultsd.test.item", f"/org/defaultsd/test/{number}/", "count")
+        late("set", "name", "'late'")
+        self.assertLess(time.monotonic() - start, 2)
+        self.agent.signal(signal.SIGCONT)
+        self.assertEqual(client.take_signals(2)[:2], ["changed count 2", "changed name 'late'"])
+        self.assertEqual(late.take_signals(2), ["changed name 'late'", "changed count 2"])
+
+    def test_an_edit_without_an_answer_survives_a_killed_agent(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client("sync")
+        self.stop_agent()
+        client("set", "count", "2")
+        client("set", "name", "'ada'")
+        self.agent.kill()
+        self.agent.start()
+        client("sync")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 2)
+        self.assertEqual(client.take_signals(3), ["changed count 1", "changed count 2", "changed name 'ada'"])
+        self.assertEqual(len(list(self.agent.defaults(DOMAIN).history("count"))), 2)
+
+    def test_a_resent_edit_yields_to_a_later_one(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client("sync")
+        self.stop_agent()
+        client("set", "count", "2")
+        self.agent.kill()
+        self.file().write_bytes(plistlib.dumps({"count": 3}))
+        self.agent.start()
+        client("sync")
+        wait_for(lambda: client("get", "count") == "3", "the later value")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 3)
+
+    def test_an_edit_that_comes_late_yields_only_to_later_ones(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client("sync")
+        self.defaults("sync")
+        self.stop_agent()
+        client("set", "count", "2")
+        client("set", "name", "'ada'")
+        # The file is written after the edits, which are in the socket for longer than a client waits.
+        deadline = time.monotonic() + 4.5
+        wait_for(lambda: time.monotonic() > deadline, "a late edit")
+        self.file().write_bytes(plistlib.dumps({"count": 3}))
+        self.agent.signal(signal.SIGCONT)
+        client("sync")
+        wait_for(lambda: client("get", "count") == "3", "the later value")
+        self.assertEqual(client("get", "name"), "'ada'")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "ada")
+
+    def test_set_and_exit_at_once_is_kept(self) -> None:
+        client = self.client()
+        client("exit-at-once", "count", "5")
+        client.process.wait(20)
+        wait_for(lambda: self.agent.defaults(DOMAIN).read("count") == 5, "the value")
+
+    def test_an_agent_that_returns_is_followed(self) -> None:
+        client = self.client()
+        for value in (1, 2, 3):
+            self.agent.kill()
+            self.agent.start()
+            self.gsettings("set", DOMAIN, "count", str(value))
+            self.assertEqual(client.take_signals(1), [f"changed count {value}"])
+
+    def test_a_refused_edit_is_taken_back_with_a_warning(self) -> None:
+        self.file().symlink_to(self.root / "elsewhere")
+        (self.root / "elsewhere").write_text("no property list")
+        self.defaults("sync")
+        client = self.client()
+        client("set", "count", "5")
+        client("sync")
+        wait_for(lambda: client("get", "count") == "0", "the former value")
+        self.assertEqual(client.take_signals(2), ["changed count 5", "changed count 0"])
+        client.close()
+        self.assertIn("count in org.defaultsd.test can't be set: ", "".join(client.errors))
+
+    def test_a_forked_child_reads_and_sets(self) -> None:
+        client = self.client()
+        client("set", "count", "1")
+        client("sync")
+        client.take_signals(1)
+        self.assertEqual(client("fork", "count", "2"), "0")
+        self.assertEqual(sorted(client.take_signals(3)), ["changed count 2", "changed count 2", "child 1 2"])
+        client("set", "count", "3")
+        client("sync")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 3)
+
+    def test_a_thousand_paths_in_one_process(self) -> None:
+        client = self.client()
+        for number in range(1000):
+            client("open", "org.defaultsd.test.item", f"/org/defaultsd/test/{number}/", "count")
+        self.assertEqual(client("threads"), "2")
+        client("set", "count", "5")
+        client("sync")
+        self.assertEqual(client.take_signals(1), ["changed count 5"])
+
+    def test_values_are_kept_while_eight_programs_set_keys_and_the_agent_is_killed(self) -> None:
+        # These programs find no agent to start: the test does that.
+        path = "/usr/bin:/bin"
+        clients = [
+            self.client("org.defaultsd.test.item", f"/org/defaultsd/test/{number}/", PATH=path) for number in range(8)]
+        shared = [self.client(PATH=path) for _ in range(2)]
+        is_over = threading.Event()
+
+        def write(client: object, key: str) -> None:
+            for value in range(1, 201):
+                client("set", key, value if key == "count" else f"'{value}'", timeout=60)
+                client("set", key, value if key == "count" else f"'{value}'", timeout=60)
+
+        threads = [threading.Thread(target=write, args=(client, "count")) for client in clients]
+        threads += [threading.Thread(target=write, args=(client, key)) for client, key in zip(shared, ("count", "name"))]
+        for thread in threads:
+            thread.start()
+        kills = 0
+        while any(thread.is_alive() for thread in threads):
+            self.agent.kill()
+            self.agent.start()
+            kills += 1
+            is_over.wait(0.05)
+        for thread in threads:
+            thread.join()
+        self.assertGreater(kills, 2)
+        for number, client in enumerate(clients):
+            client("sync", timeout=60)
+            self.assertEqual(self.agent.defaults(f"{DOMAIN}.{number}").read("count"), 200)
+            self.assertEqual(client("get", "count"), "200")
+            values = [int(line.split()[-1]) for line in client.take_signals(1)]
+            self.assertEqual(values, list(range(1, 201)), "each value once")
+        for client in shared:
+            client("sync", timeout=60)
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 200)
+        self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "200")
+
+
+class WithoutAgentTests(World):
+    starts_agent = False
+
+    def test_files_are_read_in_all_formats(self) -> None:
+        for form in (plistlib.FMT_XML, plistlib.FMT_BINARY):
+            self.file().write_bytes(plistlib.dumps({"count": 4, "name": "grüße"}, fmt=form))
+            self.assertEqual(self.gsettings("get", DOMAIN, "count"), "4")
+            self.assertEqual(self.gsettings("get", DOMAIN, "name"), "'grüße'")
+        self.assertFalse((self.agent.directory / ".defaultsd.agent").exists(), "No agent was started.")
+
+    def test_a_damaged_file_is_reported_and_is_no_value(self) -> None:
+        self.file().write_text("<plist><dict><key>count</key>")
+        result = self.run_program("gsettings", "get", DOMAIN, "count")
+        self.assertEqual(result.stdout, "0\n")
+        self.assertIn(f"{self.file()} isn't a property list", result.stderr)
+
+    def test_layers_are_read_from_files(self) -> None:
+        (self.agent.managed / f"{DOMAIN}.plist").write_bytes(plistlib.dumps({"count": 7}))
+        (self.agent.system / f"{DOMAIN}.plist").write_bytes(plistlib.dumps({"count": 1, "name": "system"}))
+        self.file().write_bytes(plistlib.dumps({"count": 2}))
+        client = self.client()
+        self.assertEqual(client("get", "count"), "7")
+        self.assertEqual(client("writable", "count"), "False")
+        self.assertEqual(client("user", "count"), "2")
+        self.assertEqual(client("get", "name"), "'system'")
+
+    def test_a_set_starts_an_agent_and_other_programs_follow(self) -> None:
+        follower = self.client()
+        self.gsettings("set", DOMAIN, "count", "5")
+        self.assertTrue(self.claimed_pid())
+        self.assertEqual(follower.take_signals(1), ["changed count 5"])
+        self.assertEqual(self.gsettings("get", DOMAIN, "count"), "5")
+        # The agent isn't a child of the program that started it, nor in its session.
+        self.assertNotEqual(os.getsid(self.claimed_pid()), os.getsid(0))
+
+    def test_set_and_exit_at_once_is_kept_by_the_agent_that_it_starts(self) -> None:
+        client = self.client()
+        client("exit-at-once", "count", "5")
+        client.process.wait(20)
+        wait_for(lambda: self.gsettings("get", DOMAIN, "count") == "5", "the value")
+
+    def test_without_a_program_to_start_a_change_is_reported_as_lost(self) -> None:
+        result = self.run_program("gsettings", "set", DOMAIN, "count", "5", PATH="/usr/bin:/bin")
+        self.assertIn("No agent is running, and none can be started", result.stderr)
+
+    def test_a_user_who_wants_no_agent_can_only_read(self) -> None:
+        self.file().write_bytes(plistlib.dumps({"count": 4}))
+        client = self.client(DEFAULTS_NO_AGENT="1")
+        self.assertEqual(client("get", "count"), "4")
+        self.assertEqual(client("writable", "count"), "False")
+        self.assertEqual(client("set", "count", "5"), "False")
+        self.assertEqual(client("threads"), "1")
+
+    def test_another_program_at_the_socket_is_not_the_agent(self) -> None:
+        import socket
+
+        self.file().write_bytes(plistlib.dumps({"count": 4}))
+        runtime = self.agent.runtime / "defaultsd"
+        path = Path(self.defaults("socket"))
+        for directory in (runtime, path.parent):
+            directory.mkdir(mode=0o700, exist_ok=True)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            start = time.monotonic()
+            self.assertEqual(self.gsettings("get", DOMAIN, "count"), "4")
+            self.assertLess(time.monotonic() - start, 2)
+
+
+class SwitchTests(World):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = Path(self.environment["XDG_CONFIG_HOME"])
+        self.home.mkdir()
+        del self.environment["GSETTINGS_BACKEND"]
+
+    def backend(self, **variables: str) -> str:
+        """Return the type of the backend that a program gets."""
+        code = "from gi.repository import Gio; print(Gio.SettingsBackend.get_default().__gtype__.name)"
+        return self.run_program("/usr/bin/python3", "-c", code, **variables).stdout.strip()
+
+    def test_the_switch_selects_the_backend_and_the_environment_overrides_it(self) -> None:
+        self.assertNotEqual(self.backend(), "DefaultsdBackend")
+        self.assertEqual(self.backend(GSETTINGS_BACKEND="defaultsd"), "DefaultsdBackend")
+        switch = self.home / ".defaultsd.gsettings"
+        switch.touch()
+        self.assertEqual(self.backend(), "DefaultsdBackend")
+        self.assertEqual(self.backend(GSETTINGS_BACKEND="memory"), "GMemorySettingsBackend")
+        switch.unlink()
+        switch.mkdir()
+        self.assertNotEqual(self.backend(), "DefaultsdBackend")
+
+    def test_it_is_no_default_where_dconf_is_missing(self) -> None:
+        empty = self.root / "empty"
+        empty.mkdir()
+        self.assertNotEqual(self.backend(GIO_MODULE_DIR=str(empty)), "DefaultsdBackend")
+
+    def test_unselected_it_opens_nothing_but_the_switch(self) -> None:
+        trace = self.root / "trace"
+        self.run_program(
+            "strace", "-f", "-o", str(trace), "gsettings", "get", DOMAIN, "count", GSETTINGS_BACKEND="memory")
+        calls = trace.read_text()
+        self.assertIn("libgsettingsdefaultsd.so", calls)
+        self.assertEqual(
+            len([line for line in calls.splitlines() if "defaultsd" in line and "libgsettings" not in line
+                 and ".defaultsd.gsettings" not in line and "execve" not in line and "gsettings-schemas" not in line
+                 and "schema" not in line]), 0, calls)
+        self.assertNotRegex(calls, r"connect\(.*defaultsd")
+
+    def test_a_program_with_more_rights_than_its_user_does_not_use_it(self) -> None:
+        self.assertIn("AT_SECURE", (HERE / "../../Sources/GSettingsBackend/backend.c").read_text())
+
+
+class ValueTests(World):
+    def setUp(self) -> None:
+        super().setUp()
+        section = (HERE / "vectors.txt").read_text().split("[values]\n")[1].split("[readings]")[0]
+        self.vectors = [[field.strip() for field in line.split("|")] for line in section.splitlines() if line]
+        keys = "".join(
+            f'<key name="k{number}" type="{fields[0]}"><default>{escaped(initial(fields[0]))}</default></key>'
+            for number, fields in enumerate(self.vectors))
+        path = "/org/defaultsd/vectors/"
+        compile_schemas(vectors=f'<schemalist><schema id="org.defaultsd.vectors" path="{path}">{keys}</schema></schemalist>')
+
+    def test_each_value_survives_the_agent_and_the_file(self) -> None:
+        client = self.client("org.defaultsd.vectors")
+        for number, (type_name, value, *_) in enumerate(self.vectors):
+            self.assertEqual(client("set", f"k{number}", value.replace("\t", "\\t")), "True", value)
+        client("sync")
+        before = [client("get", f"k{number}") for number in range(len(self.vectors))]
+        self.defaults("sync")
+        through_agent = self.client("org.defaultsd.vectors")
+        for number, value in enumerate(before):
+            self.assertEqual(through_agent("get", f"k{number}"), value)
+        # The same in the other format of files.
+        path = self.file("org.defaultsd.vectors")
+        for form in ("xml", "binary"):
+            self.defaults("convert", "--to", form, str(path), str(path))
+            reader = self.client("org.defaultsd.vectors", DEFAULTS_NO_AGENT="1")
+            for number, value in enumerate(before):
+                self.assertEqual(reader("get", f"k{number}"), value, f"{form}: {self.vectors[number]}")
+
+
+def initial(type_name: str) -> str:
+    """Return some value of a type that is no vector."""
+    from gi.repository import GLib
+
+    value = GLib.Variant.new_from_bytes(GLib.VariantType(type_name), GLib.Bytes.new(b""), False)
+    return value.print_(True)
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+if __name__ == "__main__":
+    compile_schemas()
+    unittest.main()
