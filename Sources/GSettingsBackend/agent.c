@@ -78,8 +78,11 @@ struct Agent {
     gint64 last_news, last_start;
     // What is left of TOTAL_WAIT.
     gint64 wait;
-    // The last problem that was reported.
+    // What the thread must report next.
+    GPtrArray *changes;
+    // The last problem that was reported, and those that the next `unlock` reports.
     char *problem;
+    GPtrArray *problems;
 };
 
 // MARK: Life
@@ -97,16 +100,33 @@ static void release(Agent *self) {
     state_clear(&self->state);
     g_mutex_clear(&self->lock);
     g_cond_clear(&self->news);
+    g_ptr_array_unref(self->changes);
+    g_ptr_array_unref(self->problems);
     g_free(self->problem);
     g_free(self);
 }
 
-// Reports a problem, but not the same one again and again.
+static GPtrArray *texts(void) {
+    return g_ptr_array_new_with_free_func(g_free);
+}
+
+// Reports a problem at the next `unlock`, but not the same one again and again.
 static void report(Agent *self, const char *problem) {
     if (g_strcmp0(self->problem, problem) == 0) return;
     g_free(self->problem);
     self->problem = g_strdup(problem);
-    g_warning("%s", problem);
+    g_ptr_array_add(self->problems, g_strdup(problem));
+}
+
+// Releases the lock. A program's handler of log messages may use settings, so none is called under the lock.
+static void unlock(Agent *self) {
+    g_autoptr(GPtrArray) problems = NULL;
+    if (self->problems->len > 0) {
+        problems = self->problems;
+        self->problems = texts();
+    }
+    g_mutex_unlock(&self->lock);
+    for (guint i = 0; problems && i < problems->len; i++) g_warning("%s", (const char *)problems->pdata[i]);
 }
 
 Agent *agent_new(AgentChanged changed, gpointer data, GDestroyNotify free_data) {
@@ -116,6 +136,7 @@ Agent *agent_new(AgentChanged changed, gpointer data, GDestroyNotify free_data) 
         .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .incoming = g_byte_array_new(),
         .outgoing = g_byte_array_new(), .greeting_end = G_MAXINT64, .next_attempt = G_MAXINT64,
         .expected_since = -EXPECTATION, .last_start = -EXPECTATION, .delay = FIRST_DELAY, .wait = TOTAL_WAIT,
+        .changes = state_changes(), .problems = texts(),
     };
     g_mutex_init(&self->lock);
     g_cond_init(&self->news);
@@ -141,7 +162,7 @@ void agent_close(Agent *self) {
     g_mutex_lock(&self->lock);
     self->is_closed = TRUE;
     wake(self);
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     release(self);
 }
 
@@ -179,25 +200,33 @@ static gboolean put(Agent *self, GVariant *message) {
     return TRUE;
 }
 
+static void put_edit(Agent *self, GVariant *request) {
+    if (put(self, request)) return;
+    // The replaced values, which may be what can't be sent, are only needed for agreement with others.
+    GVariantDict reduced;
+    g_variant_dict_init(&reduced, request);
+    g_variant_dict_remove(&reduced, "replacing");
+    g_variant_dict_remove(&reduced, "time");
+    g_autoptr(GVariant) rest = g_variant_ref_sink(g_variant_dict_end(&reduced));
+    if (put(self, rest)) return;
+    g_autoptr(GPtrArray) problems = texts();
+    state_refuse(&self->state, request, "The values are too large to set at once.", self->changes, problems);
+    for (guint i = 0; i < problems->len; i++) report(self, problems->pdata[i]);
+    wake(self);
+}
+
 static void send_pending(Agent *self) {
     if (self->socket < 0) return;
     for (GVariant *request; (request = state_next_subscription(&self->state)); g_variant_unref(request)) {
         put(self, request);
     }
-    // Another agent than the right one must not get an edit.
     const char *program = g_get_prgname();
-    if (program && strlen(program) > ORIGIN_SIZE) program = NULL;
+    if (program && (strlen(program) > ORIGIN_SIZE || !g_utf8_validate(program, -1, NULL))) program = NULL;
+    // Another agent than the right one must not get an edit.
     while (self->is_greeted || self->is_certain) {
         g_autoptr(GVariant) request = state_next_edit(&self->state, self->session, program);
         if (!request) break;
-        if (put(self, request)) continue;
-        // The replaced values, which may be what can't be sent, are only needed for agreement with others.
-        GVariantDict reduced;
-        g_variant_dict_init(&reduced, request);
-        g_variant_dict_remove(&reduced, "replacing");
-        g_variant_dict_remove(&reduced, "time");
-        g_autoptr(GVariant) rest = g_variant_ref_sink(g_variant_dict_end(&reduced));
-        put(self, rest);
+        put_edit(self, request);
     }
     flush(self);
 }
@@ -205,8 +234,8 @@ static void send_pending(Agent *self) {
 // MARK: The connection
 
 static void greet(Agent *self) {
-    const char *name = g_get_prgname();
-    if (!name) name = program_invocation_short_name;
+    const char *program = g_get_prgname();
+    g_autofree char *name = g_utf8_make_valid(program ? program : program_invocation_short_name, -1);
     GVariantDict hello;
     g_variant_dict_init(&hello, NULL);
     g_variant_dict_insert(&hello, "type", "s", "hello");
@@ -236,6 +265,9 @@ static void plan_attempt(Agent *self, gboolean was_refused) {
         self->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         int watch = self->watch < 0 ? -1 : inotify_add_watch(
             self->watch, self->location->directory, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+        // An agent may have started since the last attempt.
+        self->next_attempt = now;
+        if (watch >= 0 && !was_refused) return;
         if (watch < 0) stop_watching(self);
     }
     self->next_attempt = was_refused ? now + REFUSED_DELAY : self->watch < 0 ? now + UNWATCHED_DELAY : G_MAXINT64;
@@ -268,7 +300,6 @@ static void disconnect(Agent *self) {
 static void attempt(Agent *self) {
     Connection connection;
     if (!location_connect(self->location, &connection)) return plan_attempt(self, FALSE);
-    // An agent may have started between the last attempt and the watch.
     stop_watching(self);
     self->socket = connection.socket;
     self->is_certain = connection.is_certain;
@@ -310,17 +341,17 @@ static Outcome receive_welcome(Agent *self, GVariant *message) {
     return OUTCOME_HANDLED;
 }
 
-static Outcome receive_message(Agent *self, const guint8 *bytes, gsize size, GPtrArray *changes, GPtrArray *problems) {
+static Outcome receive_message(Agent *self, const guint8 *bytes, gsize size, GPtrArray *problems) {
     g_autoptr(GVariant) message = plist_decode(bytes, size);
     const char *type = NULL;
     if (!message || !g_variant_is_of_type(message, G_VARIANT_TYPE_VARDICT)) return OUTCOME_LOST;
     g_variant_lookup(message, "type", "&s", &type);
     if (g_strcmp0(type, "welcome") == 0) return receive_welcome(self, message);
-    return state_receive(&self->state, message, changes, problems);
+    return state_receive(&self->state, message, self->changes, problems);
 }
 
 // Handles the complete messages in the buffer.
-static Outcome receive_messages(Agent *self, GPtrArray *changes, GPtrArray *problems) {
+static Outcome receive_messages(Agent *self, GPtrArray *problems) {
     Outcome outcome = OUTCOME_HANDLED;
     gsize start = 0;
     while (outcome == OUTCOME_HANDLED && self->incoming->len - start >= 4) {
@@ -330,7 +361,7 @@ static Outcome receive_messages(Agent *self, GPtrArray *changes, GPtrArray *prob
         // Another program than an agent may send anything.
         if (size > (self->is_greeted ? G_MAXINT32 : GREETING_LIMIT)) return OUTCOME_LOST;
         if (self->incoming->len - start - 4 < size) break;
-        outcome = receive_message(self, self->incoming->data + start + 4, size, changes, problems);
+        outcome = receive_message(self, self->incoming->data + start + 4, size, problems);
         start += 4 + size;
     }
     if (start > 0) g_byte_array_remove_range(self->incoming, 0, (guint)start);
@@ -338,8 +369,8 @@ static Outcome receive_messages(Agent *self, GPtrArray *changes, GPtrArray *prob
 }
 
 // Receives what has arrived.
-static void receive(Agent *self, GPtrArray *changes) {
-    g_autoptr(GPtrArray) problems = g_ptr_array_new_with_free_func(g_free);
+static void receive(Agent *self) {
+    g_autoptr(GPtrArray) problems = texts();
     Outcome outcome = OUTCOME_HANDLED;
     guint8 bytes[1 << 16];
     ssize_t count;
@@ -347,7 +378,7 @@ static void receive(Agent *self, GPtrArray *changes) {
         count = recv(self->socket, bytes, sizeof(bytes), 0);
         if (count <= 0) break;
         g_byte_array_append(self->incoming, bytes, (guint)count);
-        outcome = receive_messages(self, changes, problems);
+        outcome = receive_messages(self, problems);
         self->last_news = g_get_monotonic_time();
     } while (outcome == OUTCOME_HANDLED && count == sizeof(bytes));
     for (guint i = 0; i < problems->len; i++) report(self, problems->pdata[i]);
@@ -385,8 +416,14 @@ static void lead_session(gpointer data) {
 
 static void start_agent(Agent *self) {
     gint64 now = g_get_monotonic_time();
-    if (!self->location->may_start_agent || now - self->last_start < SILENCE || now - self->expected_since < RETURN) return;
+    if (now - self->last_start < SILENCE || now - self->expected_since < RETURN) return;
     self->last_start = now;
+    if (!self->location->may_start_agent) {
+        g_autofree char *problem = g_strdup_printf(
+            "No agent is running, and none is started, because %s isn't a directory of this user's. Run `defaultsd` as "
+            "its owner. Until then, changes of settings stay in this process.", self->location->directory);
+        return report(self, problem);
+    }
     g_autofree char *found = g_find_program_in_path("defaultsd");
     g_autoptr(GPtrArray) arguments = g_ptr_array_new();
     g_ptr_array_add(arguments, found ? found : (char *)DEFAULTSD_PROGRAM);
@@ -430,14 +467,14 @@ static void wait_for_events(Agent *self) {
     };
     gint64 end = next_time(self), now = g_get_monotonic_time();
     int timeout = end == G_MAXINT64 ? -1 : end <= now ? 0 : (int)MIN((end - now) / MILLISECONDS + 1, 60000);
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     poll(files, G_N_ELEMENTS(files), timeout);
     g_mutex_lock(&self->lock);
     eventfd_t count;
     (void)!eventfd_read(self->wake, &count);
 }
 
-static void step(Agent *self, GPtrArray *changes) {
+static void step(Agent *self) {
     wait_for_events(self);
     if (self->watch >= 0 && has_claim_changed(self)) {
         stop_watching(self);
@@ -445,7 +482,7 @@ static void step(Agent *self, GPtrArray *changes) {
     }
     if (self->socket >= 0) {
         flush(self);
-        receive(self, changes);
+        receive(self);
     }
     if (g_get_monotonic_time() < next_time(self)) return;
     if (self->socket >= 0) {
@@ -465,14 +502,15 @@ static gpointer run(gpointer data) {
     g_main_context_push_thread_default(context);
     g_mutex_lock(&self->lock);
     while (!self->is_closed || (self->state.edits.length > 0 && self->socket >= 0)) {
-        g_autoptr(GPtrArray) changes = state_changes();
-        step(self, changes);
-        if (changes->len == 0) continue;
-        g_mutex_unlock(&self->lock);
+        step(self);
+        if (self->changes->len == 0) continue;
+        g_autoptr(GPtrArray) changes = g_steal_pointer(&self->changes);
+        self->changes = state_changes();
+        unlock(self);
         for (guint i = 0; i < changes->len; i++) self->changed(changes->pdata[i], self->data);
         g_mutex_lock(&self->lock);
     }
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     g_main_context_pop_thread_default(context);
     g_main_context_unref(context);
     release(self);
@@ -488,8 +526,14 @@ static void start(Agent *self) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
     g_atomic_int_inc(&self->references);
-    self->thread = g_thread_new("defaultsd", run, self);
+    self->thread = g_thread_try_new("defaultsd", run, self, NULL);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
+    if (self->thread) return;
+    // Without a thread, the values are those in the files, and no key can be set.
+    g_atomic_int_add(&self->references, -1);
+    disconnect(self);
+    self->location->uses_agent = FALSE;
+    report(self, "Settings are only read, and changes aren't noticed: the process can't have another thread.");
 }
 
 // MARK: Waiting and reading
@@ -553,9 +597,10 @@ static void read_files(Agent *self, Domain *domain) {
             continue;
         }
         if (status.st_ino && is_same_file(former, &status)) continue;
-        FileOutcome outcome = files_read(path, layer == LAYER_MANAGED ? self->location->managed : NULL, &values, &problem);
+        const char *managed = layer == LAYER_MANAGED ? self->location->managed : NULL;
+        FileOutcome outcome = files_read(path, managed, &values, &problem);
         // A program may be writing it. Until it can be read, the former values stay in effect.
-        for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && !former->st_ino && layer != LAYER_MANAGED; i++) {
+        for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && !former->st_ino && !managed; i++) {
             g_usleep(20 * MILLISECONDS);
             g_clear_pointer(&problem, g_free);
             outcome = files_read(path, NULL, &values, &problem);
@@ -585,7 +630,7 @@ void agent_follow(Agent *self, const char *name) {
     const char *key;
     g_mutex_lock(&self->lock);
     if (domain_of(self, name, &key)) send_pending(self);
-    g_mutex_unlock(&self->lock);
+    unlock(self);
 }
 
 GVariant *agent_read(Agent *self, const char *name, Reading reading) {
@@ -595,7 +640,7 @@ GVariant *agent_read(Agent *self, const char *name, Reading reading) {
     if (domain) load(self, domain);
     GVariant *value = domain ? state_value(&self->state, domain, key, reading) : NULL;
     if (value) g_variant_ref(value);
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     return value;
 }
 
@@ -611,7 +656,7 @@ static gboolean is_writable(Agent *self, const char *name) {
 gboolean agent_is_writable(Agent *self, const char *name) {
     g_mutex_lock(&self->lock);
     gboolean result = is_writable(self, name);
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     return result;
 }
 
@@ -648,7 +693,7 @@ gboolean agent_edit(Agent *self, const char *const *names, GVariant *const *valu
         }
         send_pending(self);
     }
-    g_mutex_unlock(&self->lock);
+    unlock(self);
     return are_writable;
 }
 
@@ -666,5 +711,5 @@ void agent_synchronize(Agent *self) {
             "To see why, run `defaults status`.");
         break;
     }
-    g_mutex_unlock(&self->lock);
+    unlock(self);
 }

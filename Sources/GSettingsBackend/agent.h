@@ -33,8 +33,8 @@ GVariant *agent_read(Agent *self, const char *name, Reading reading);
 // Returns whether a key can be set.
 gboolean agent_is_writable(Agent *self, const char *name);
 
-// Sets keys to natural values, or resets them, if the value is NULL: all of them, or none if one isn't writable. Keys of
-// one path change at once. Adds what changed in effect.
+// Sets keys to natural values, or resets those whose value is NULL: all of them, or none if one isn't writable. The keys
+// of one path change at once. Adds what changed in effect.
 gboolean agent_edit(Agent *self, const char *const *names, GVariant *const *values, gsize count, GPtrArray *changes);
 
 // Waits until the agent has answered all edits, or has been silent for seconds.

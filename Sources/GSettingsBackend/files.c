@@ -260,8 +260,8 @@ FileOutcome files_read(const char *path, const char *managed, GVariant **values,
     struct stat status;
     if (untrusted) {
         *problem = g_strdup_printf(
-            "%s is ignored, because users other than root may have written %s. Run `chown root %s` and `chmod go-w %s`.",
-            path, untrusted, untrusted, untrusted);
+            "%s is ignored, because users other than root may have written %s. Run `chown root %s` and "
+            "`chmod go-w %s`.", path, untrusted, untrusted, untrusted);
     } else if (fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
         *problem = g_strdup_printf("%s isn't a regular file. Remove it, or move it away.", path);
     } else if (!read_bytes(file, bytes)) {

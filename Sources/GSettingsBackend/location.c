@@ -97,8 +97,8 @@ static char *resolved(const char *path) {
     return result;
 }
 
-// Returns the directory that the agent's settings name instead of the default one; NULL if they name none. Settings that
-// can't be read are a problem, since they may name one.
+// Returns the directory that the agent's settings name instead of the default one; NULL if they name none. Settings
+// that can't be read are a problem, since they may name one.
 static char *directory_of_settings(const char *usual, char **problem) {
     g_autofree char *path = g_build_filename(usual, "org.defaultsd.agent.plist", NULL);
     g_autoptr(GVariant) values = NULL;
@@ -167,7 +167,8 @@ Location *location_find(char **problem) {
         return NULL;
     }
     const char *given = variable("DEFAULTS_DIRECTORY"), *managed = g_getenv("DEFAULTS_MANAGED_DIRECTORY");
-    g_autofree char *named = given ? trimmed(g_canonicalize_filename(given, NULL)) : directory_of_settings(usual, problem);
+    g_autofree char *named = given ? trimmed(g_canonicalize_filename(given, NULL))
+        : directory_of_settings(usual, problem);
     if (*problem) return NULL;
     Location *self = g_new0(Location, 1);
     self->is_named = named != NULL;

@@ -11,6 +11,9 @@
 
 #define DOMAIN_SIZE 200
 
+// Half of what a message may have.
+#define VALUE_SIZE (32u << 20)
+
 // MARK: Paths
 
 char *mapping_domain(const char *name, const char **key) {
@@ -267,7 +270,7 @@ GVariant *mapping_to_plist(GVariant *value) {
     // A level of a GVariant is at most two of the property list.
     g_autoptr(GVariant) plist = g_variant_ref_sink(to_plist(value, PLIST_LEVELS / 2));
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    return plist_encode(plist, bytes) ? g_steal_pointer(&plist) : NULL;
+    return plist_encode(plist, bytes) && bytes->len <= VALUE_SIZE ? g_steal_pointer(&plist) : NULL;
 }
 
 // MARK: Property lists to values

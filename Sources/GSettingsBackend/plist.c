@@ -179,7 +179,8 @@ GVariant *plist_decode(const guint8 *bytes, gsize size) {
     if (size < sizeof(header) + 32 || memcmp(bytes, header, sizeof(header)) != 0) return NULL;
     const guint8 *trailer = bytes + size - 32;
     Decoder self = {.bytes = bytes, .size = size, .offset_size = trailer[6], .reference_size = trailer[7]};
-    guint64 count = integer_at(trailer + 8, 8), top = integer_at(trailer + 16, 8), offsets = integer_at(trailer + 24, 8);
+    guint64 count = integer_at(trailer + 8, 8), top = integer_at(trailer + 16, 8);
+    guint64 offsets = integer_at(trailer + 24, 8);
     if (self.offset_size - 1 > 7 || self.reference_size - 1 > 7 || offsets > size - 32
         || count > (size - 32 - offsets) / self.offset_size) return NULL;
     self.offsets = (gsize)offsets;

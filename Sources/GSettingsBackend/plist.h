@@ -15,8 +15,8 @@
 // The number of levels of a value. GVariant accepts 128 of its own, and a level of a dictionary is three of them.
 #define PLIST_LEVELS 40
 
-// Decodes a binary property list; returns NULL if the bytes aren't one. Entries whose key a GVariant can't hold are left
-// out.
+// Decodes a binary property list; returns NULL if the bytes aren't one. Entries whose key a GVariant can't hold are
+// left out.
 GVariant *plist_decode(const guint8 *bytes, gsize size);
 
 // Appends the binary property list of a natural value; returns FALSE if a part of the value is `()`.

@@ -518,6 +518,22 @@ static Outcome receive_event(State *self, const char *type, GVariant *message, G
     return OUTCOME_HANDLED;
 }
 
+// Ends an edit that can't be made.
+static void refuse_edit(State *self, GList *link, const char *reason, GPtrArray *changes, GPtrArray *problems) {
+    Edit *edit = link->data;
+    g_autofree char **keys = (char **)g_hash_table_get_keys_as_array(edit->values, NULL);
+    g_autofree char *list = g_strjoinv(", ", keys);
+    g_ptr_array_add(problems, g_strdup_printf("%s in %s can't be set: %s", list, edit->domain->name, reason));
+    end_edit(self, link, FALSE, changes);
+}
+
+void state_refuse(State *self, GVariant *request, const char *reason, GPtrArray *changes, GPtrArray *problems) {
+    gint64 number = 0;
+    GList *link;
+    g_variant_lookup(request, "request", "x", &number);
+    if (edit_of(self, (guint)number, &link)) refuse_edit(self, link, reason, changes, problems);
+}
+
 static Outcome receive_failure(
     State *self, guint request, GVariant *message, GPtrArray *changes, GPtrArray *problems
 ) {
@@ -531,10 +547,7 @@ static Outcome receive_failure(
         return OUTCOME_HANDLED;
     }
     if (edit) {
-        g_autofree char **keys = (char **)g_hash_table_get_keys_as_array(edit->values, NULL);
-        g_autofree char *list = g_strjoinv(", ", keys);
-        g_ptr_array_add(problems, g_strdup_printf("%s in %s can't be set: %s", list, edit->domain->name, reason));
-        end_edit(self, link, FALSE, changes);
+        refuse_edit(self, link, reason, changes, problems);
         return OUTCOME_HANDLED;
     }
     g_ptr_array_add(problems, g_strdup(reason));

@@ -106,8 +106,8 @@ gboolean state_is_forced(const Domain *domain, const char *key);
 // Makes an edit of a domain that has layers: keys and values, where NULL resets a key. Adds what changed in effect.
 void state_edit(State *self, Domain *domain, GHashTable *values, gint64 time, GPtrArray *changes);
 
-// Returns the request of the next edit to send, and marks it as sent; NULL if there is none, or too many are unanswered.
-// The numbers of `session` and of the request are in it.
+// Returns the request of the next edit to send, and marks it as sent; NULL if there is none, or if too many are
+// unanswered.
 GVariant *state_next_edit(State *self, guint64 session, const char *program);
 
 // Returns the request for the values of all domains that must be requested; NULL if there is none.
@@ -115,6 +115,9 @@ GVariant *state_next_subscription(State *self);
 
 // Applies a message other than the welcome. Adds what changed in effect, and the reason of a refusal to `problems`.
 Outcome state_receive(State *self, GVariant *message, GPtrArray *changes, GPtrArray *problems);
+
+// Takes back the edit of a request that can't be sent.
+void state_refuse(State *self, GVariant *request, const char *reason, GPtrArray *changes, GPtrArray *problems);
 
 // Forgets what was sent on a connection that is lost.
 void state_disconnect(State *self);

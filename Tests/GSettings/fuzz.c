@@ -23,7 +23,8 @@ static const char *const types[] = {
 // Changes some bytes; moves, repeats or removes others.
 static void mutate(GByteArray *bytes) {
     for (guint change = below(8) + 1; change > 0 && bytes->len > 1; change--) {
-        guint at = below(bytes->len), other = below(bytes->len), most = below(16) + 1, count = MIN(most, bytes->len - at);
+        guint at = below(bytes->len), other = below(bytes->len), most = below(16) + 1;
+        guint count = MIN(most, bytes->len - at);
         switch (below(6)) {
         case 0:
             bytes->data[at] = (guint8)below(256);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs GLib's own tests of GSettings with the backend. `.ci/gsettings` fetches their source, and names it in GLIB_TESTS.
+"""Runs GLib's own tests of GSettings with the backend. `.ci/gsettings` fetches them, and names them in GLIB_TESTS.
 
 The tests are unchanged, except that they leave the variable alone that names the backend, and that the file of GLib's
 that they include is looked for beside them.

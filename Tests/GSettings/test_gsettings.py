@@ -7,6 +7,7 @@ import os
 import plistlib
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -349,7 +350,8 @@ class AgentTests(World):
                 client("set", key, value if key == "count" else f"'{value}'", timeout=60)
 
         threads = [threading.Thread(target=write, args=(client, "count")) for client in clients]
-        threads += [threading.Thread(target=write, args=(client, key)) for client, key in zip(shared, ("count", "name"))]
+        pairs = zip(shared, ("count", "name"))
+        threads += [threading.Thread(target=write, args=pair) for pair in pairs]
         for thread in threads:
             thread.start()
         kills = 0
@@ -373,6 +375,43 @@ class AgentTests(World):
         self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "200")
 
 
+class ThreadTests(World):
+    def test_a_handler_runs_in_the_context_where_its_settings_were_made(self) -> None:
+        result = self.run_program("/usr/bin/python3", str(HERE / "contexts.py"))
+        self.assertEqual(result.stdout, "in time\nmain waits\nmain: main thread\nother: other thread\n")
+
+    def test_a_broken_conversation_neither_ends_a_program_nor_occupies_it(self) -> None:
+        self.agent.stop()
+        self.file().write_bytes(plistlib.dumps({"count": 4}))
+        welcome = {"type": "welcome", "request": 1, "protocol": 2, "pid": 1, "directory": str(self.agent.directory),
+                   "system": [], "cursor": "1:1"}
+        body = plistlib.dumps(welcome, fmt=plistlib.FMT_BINARY)
+        frames = [
+            b"", b"\0", b"\xff" * 8, b"\0\0\0\0", b"\0\0\0\x04oops", b"{}", (1 << 31).to_bytes(4, "big"),
+            len(body).to_bytes(4, "big") + body + b"\0\0\0\x08bplist00",
+            len(body).to_bytes(4, "big") + body + b"\x7f\xff\xff\xff",
+        ]
+        for number, frame in enumerate(frames):
+            path = self.root / f"socket-{number}"
+            with self.subTest(frame), socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(path))
+                listener.listen()
+                listener.settimeout(20)
+                client = subprocess.Popen(
+                    ["/usr/bin/python3", str(HERE / "client.py"), DOMAIN], text=True, stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, env={**self.environment, "DEFAULTSD_SOCKET": str(path)})
+                connection, _ = listener.accept()
+                connection.recv(1 << 16)
+                connection.sendall(frame)
+                # One of the conversations breaks in the middle, and another one ends.
+                if number % 2:
+                    connection.close()
+                output, _ = client.communicate("get\tcount\nset\tcount\t5\nget\tcount\n", timeout=20)
+                connection.close()
+                self.assertEqual(output, "= ready\n= 4\nchanged count 5\n= True\n= 5\n")
+                self.assertEqual(client.returncode, 0)
+
+
 class WithoutAgentTests(World):
     starts_agent = False
 
@@ -388,6 +427,14 @@ class WithoutAgentTests(World):
         result = self.run_program("gsettings", "get", DOMAIN, "count")
         self.assertEqual(result.stdout, "0\n")
         self.assertIn(f"{self.file()} isn't a property list", result.stderr)
+
+    def test_a_managed_file_that_others_may_have_written_does_not_count(self) -> None:
+        managed = self.agent.managed / f"{DOMAIN}.plist"
+        managed.write_bytes(plistlib.dumps({"count": 7}))
+        managed.chmod(0o666)
+        result = self.run_program("gsettings", "get", DOMAIN, "count")
+        self.assertEqual(result.stdout, "0\n")
+        self.assertIn(f"{managed} is ignored", result.stderr)
 
     def test_layers_are_read_from_files(self) -> None:
         (self.agent.managed / f"{DOMAIN}.plist").write_bytes(plistlib.dumps({"count": 7}))
@@ -427,8 +474,6 @@ class WithoutAgentTests(World):
         self.assertEqual(client("threads"), "1")
 
     def test_another_program_at_the_socket_is_not_the_agent(self) -> None:
-        import socket
-
         self.file().write_bytes(plistlib.dumps({"count": 4}))
         runtime = self.agent.runtime / "defaultsd"
         path = Path(self.defaults("socket"))
@@ -494,8 +539,8 @@ class ValueTests(World):
         keys = "".join(
             f'<key name="k{number}" type="{fields[0]}"><default>{escaped(initial(fields[0]))}</default></key>'
             for number, fields in enumerate(self.vectors))
-        path = "/org/defaultsd/vectors/"
-        compile_schemas(vectors=f'<schemalist><schema id="org.defaultsd.vectors" path="{path}">{keys}</schema></schemalist>')
+        schema = f'<schema id="org.defaultsd.vectors" path="/org/defaultsd/vectors/">{keys}</schema>'
+        compile_schemas(vectors=f"<schemalist>{schema}</schemalist>")
 
     def test_each_value_survives_the_agent_and_the_file(self) -> None:
         client = self.client("org.defaultsd.vectors")
