@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from world import World, compile_schemas
+from world import World
 
 SOURCE = Path(os.environ.get("GLIB_TESTS", "/nonexistent"))
 
@@ -86,5 +86,4 @@ class GLibTests(World):
 
 
 if __name__ == "__main__":
-    compile_schemas()
     unittest.main()

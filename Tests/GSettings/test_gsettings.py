@@ -574,5 +574,4 @@ def escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    compile_schemas()
     unittest.main()

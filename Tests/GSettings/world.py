@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import queue
 import shutil
@@ -19,9 +20,6 @@ from defaultsd.testing import Agent, program
 HERE = Path(__file__).parent
 MODULES = os.environ["GSETTINGS_MODULES"]
 TIMEOUT = 20.0
-_schemas = tempfile.mkdtemp(prefix="gsettings-schemas.")
-for schema_file in HERE.glob("*.xml"):
-    shutil.copy(schema_file, Path(_schemas) / (schema_file.stem + ".gschema.xml"))
 
 
 def compile_schemas(**files: str) -> None:
@@ -29,6 +27,13 @@ def compile_schemas(**files: str) -> None:
     for name, text in files.items():
         (Path(_schemas) / f"{name}.gschema.xml").write_text(text)
     subprocess.run(["glib-compile-schemas", "--strict", _schemas], check=True)
+
+
+_schemas = tempfile.mkdtemp(prefix="gsettings-schemas.")
+atexit.register(shutil.rmtree, _schemas)
+for schema_file in HERE.glob("*.xml"):
+    shutil.copy(schema_file, Path(_schemas) / (schema_file.stem + ".gschema.xml"))
+compile_schemas()
 
 
 def wait_for(condition: Any, what: Any, timeout: float = TIMEOUT) -> Any:
