@@ -4,8 +4,8 @@
 
 #include "mapping.h"
 
-// Beyond this number of unanswered edits, those of one layer that follow become one. So a slider makes no history of
-// hundreds of values, and an ordinary edit is in the socket when the call returns.
+// After this number of unanswered edits, those of one layer that follow become one, until all are answered. So a slider
+// makes no history of hundreds of values, and an ordinary edit is in the socket when the call returns.
 #define WINDOW 32
 
 #define MANAGED_USER "managed"
@@ -284,7 +284,8 @@ static GVariant *removed_keys(GHashTable *table) {
 }
 
 GVariant *state_next_edit(State *self, guint64 session, const char *program) {
-    if (self->sent >= WINDOW || self->sent >= self->edits.length) return NULL;
+    self->is_full = self->sent >= WINDOW || (self->is_full && self->sent > 0);
+    if (self->is_full || self->sent >= self->edits.length) return NULL;
     Edit *edit = g_queue_peek_nth(&self->edits, self->sent++);
     edit->request = ++self->last_request;
     if (!edit->number) edit->number = ++self->last_number;

@@ -63,8 +63,9 @@ typedef struct {
     GHashTable *domains;
     // In the order in which they were made.
     GQueue edits;
-    // The number of edits at the head that have been sent on this connection.
+    // The number of edits at the head that have been sent on this connection, and whether they must be answered first.
     guint sent;
+    gboolean is_full;
     guint64 last_number;
     // The subscription on this connection, and the number of its last request.
     guint subscription, last_request;

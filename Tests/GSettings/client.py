@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from typing import Any
 
 from gi.repository import Gio, GLib
@@ -50,6 +51,12 @@ def run(command: str, *arguments: str) -> Any:
         return settings.set_value(key, parse(*arguments))
     if command == "set-many":
         return all(settings.set_value(key, parse(key, str(value))) for value in range(int(arguments[1])))
+    if command == "time-set":
+        start = time.monotonic()
+        settings.set_value(key, parse(*arguments))
+        return start
+    if command == "last-change":
+        return last_change
     if command == "reset":
         return settings.reset(key)
     if command == "delay":
@@ -93,7 +100,16 @@ def read(*_: Any) -> bool:
     return True
 
 
-settings.connect("changed", lambda _, key: say("changed", key, text(settings.get_value(key))))
+
+
+def handle(_: Any, key: str) -> None:
+    global last_change
+    last_change = time.monotonic()
+    say("changed", key, text(settings.get_value(key)))
+
+
+last_change = 0.0
+settings.connect("changed", handle)
 settings.connect("writable-changed", lambda _, key: say("writable", key, settings.is_writable(key)))
 # A settings object follows the keys that have been read.
 for name in schema.list_keys():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import plistlib
 import queue
 import shutil
 import signal
@@ -127,6 +128,7 @@ class World(unittest.TestCase):
             "PATH": f"{os.path.dirname(program('defaultsd'))}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
         }
         self.environment.pop("DBUS_SESSION_BUS_ADDRESS", None)
+        (self.agent.directory / "org.defaultsd.agent.plist").write_bytes(plistlib.dumps({"LogLevel": "error"}))
         if self.starts_agent:
             self.agent.start()
         self.clients: list[Client] = []
