@@ -7,14 +7,16 @@ Prints medians and ratios. It needs a session bus, for dconf.
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 from typing import Any
 
-from world import Client, World, wait_for
+from world import MODULES, Client, World, wait_for
 
 DOMAIN = "org.defaultsd.test"
 BURST = """
@@ -117,16 +119,25 @@ class Figures(World):
         return int(subprocess.check_output(["/usr/bin/python3", "-c", code], env=environment))
 
     def compare_unselected(self, rounds: int) -> None:
-        """Measure a program with the memory backend, with and without the module in GIO's directory."""
-        times: dict[str, list[float]] = {"with": [], "without": []}
-        environment = {**self.environment, "GSETTINGS_BACKEND": "memory"}
-        environments = {"with": environment, "without": dict(environment)}
-        del environments["without"]["GIO_EXTRA_MODULES"]
-        for _ in range(rounds):
-            for name, found in times.items():
-                found.append(self.time_program("gsettings", "get", DOMAIN, "count")(environments[name], 0))
-        ratio = statistics.median(times["with"]) / statistics.median(times["without"])
-        print(f"get with another backend, with the module installed: ratio {ratio:.3f}")
+        """Measure a program that uses another backend, with and without the module beside GIO's others."""
+        variables = [
+            subprocess.check_output(["pkg-config", f"--variable={name}", "gio-2.0"], text=True).strip()
+            for name in ("giomoduledir", "libdir")]
+        installed = Path(variables[0])
+        environments: dict[str, dict[str, str]] = {}
+        for name in ("with", "without"):
+            directory = self.root / name
+            directory.mkdir()
+            modules = [*installed.glob("*.so"), *(Path(MODULES).glob("*.so") if name == "with" else [])]
+            for module in modules:
+                shutil.copy(module, directory)
+            subprocess.run([f"{variables[1]}/glib-2.0/gio-querymodules", str(directory)], check=True)
+            environments[name] = {
+                **self.environment, "GSETTINGS_BACKEND": "memory", "GIO_MODULE_DIR": str(directory)}
+            del environments[name]["GIO_EXTRA_MODULES"]
+        measure = self.time_program("gsettings", "get", DOMAIN, "count")
+        ratios = [measure(environments["with"], 0) / measure(environments["without"], 0) for _ in range(rounds)]
+        print(f"get with another backend, with the module installed: ratio {statistics.median(ratios):.3f}")
 
 
 result = unittest.TextTestRunner().run(Figures())
