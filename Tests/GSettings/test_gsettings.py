@@ -561,6 +561,38 @@ class ValueTests(World):
                 self.assertEqual(reader("get", f"k{number}"), value, f"{form}: {self.vectors[number]}")
 
 
+class DconfTests(World):
+    def test_dconfs_values_come_and_go_unchanged(self) -> None:
+        program, dump = self.root / "transfer", HERE / "dump.txt"
+        flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "gio-2.0"], text=True).split()
+        subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", HERE / "transfer.c", "-o", program, *flags], check=True)
+        # dconf's service must have the directories of its clients.
+        script = """set -e
+            dconf load / <"$2"
+            dconf dump / >dump
+            GSETTINGS_BACKEND=dconf gsettings list-recursively >listed
+            "$1" in dump
+            gsettings list-recursively >listed.now
+            "$1" out dump >dump.now
+            dconf reset -f /
+            dconf load / <dump.now
+            dconf dump / >dump.again
+        """
+        self.run_program(
+            "dbus-run-session", "--", "bash", "-c", f"cd {self.root}; {script}", "bash", str(program), str(dump))
+        read = lambda name: (self.root / name).read_text()  # noqa: E731
+        self.assertEqual(read("dump"), read("dump.again"))
+        self.assertGreater(len(read("dump").splitlines()), 60)
+        ours = [line for line in read("listed.now").splitlines() if not line.startswith("org.defaultsd")]
+        self.assertEqual([line for line in read("listed").splitlines() if not line.startswith("org.defaultsd")], ours)
+        self.assertIn("org.gnome.desktop.interface cursor-size 48", ours)
+        # They are text that can be read, under the names of their paths.
+        domain = "org.gnome.settings-daemon.plugins.media-keys.custom-keybindings.custom0"
+        self.assertEqual(self.defaults("read", domain, "binding"), "<Super>t")
+        self.assertEqual(self.defaults("read", "system.proxy", "mode"), "none")
+        self.assertEqual(self.defaults("read", "org.gnome.desktop.input-sources", "sources.1.1"), "de+nodeadkeys")
+
+
 def initial(type_name: str) -> str:
     """Return some value of a type that is no vector."""
     from gi.repository import GLib
