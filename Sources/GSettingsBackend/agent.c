@@ -31,6 +31,9 @@
 #define EXPECTATION (10 * SECONDS)
 // The time for which an agent that was there may return by itself before another one is started.
 #define RETURN (1 * SECONDS)
+// The delays between agents that are started: one that is ending may still hold the directory, so that the next exits.
+#define FIRST_START_DELAY (100 * MILLISECONDS)
+#define LONGEST_START_DELAY (5 * SECONDS)
 #define FIRST_DELAY (10 * MILLISECONDS)
 #define LONGEST_DELAY (500 * MILLISECONDS)
 // The delay after a program has accepted a connection and closed it.
@@ -75,7 +78,9 @@ struct Agent {
     // The times of the next attempt to connect, and of the last reason to expect an agent.
     gint64 next_attempt, expected_since;
     gint64 delay;
-    gint64 last_news, last_start;
+    gint64 last_news;
+    // The time before which no agent is started, and the delay after one is.
+    gint64 next_start, start_delay;
     // What is left of TOTAL_WAIT.
     gint64 wait;
     // What the thread must report next.
@@ -135,7 +140,7 @@ Agent *agent_new(AgentChanged changed, gpointer data, GDestroyNotify free_data) 
         .references = 1, .changed = changed, .data = data, .free_data = free_data, .socket = -1, .watch = -1,
         .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .incoming = g_byte_array_new(),
         .outgoing = g_byte_array_new(), .greeting_end = G_MAXINT64, .next_attempt = G_MAXINT64,
-        .expected_since = -EXPECTATION, .last_start = -EXPECTATION, .delay = FIRST_DELAY, .wait = TOTAL_WAIT,
+        .expected_since = -EXPECTATION, .delay = FIRST_DELAY, .start_delay = FIRST_START_DELAY, .wait = TOTAL_WAIT,
         .changes = state_changes(), .problems = texts(),
     };
     g_mutex_init(&self->lock);
@@ -288,6 +293,7 @@ static void disconnect(Agent *self) {
     state_disconnect(&self->state);
     if (self->is_greeted) {
         expect_agent(self);
+        self->next_start = self->expected_since + RETURN;
     } else {
         plan_attempt(self, TRUE);
     }
@@ -338,6 +344,7 @@ static Outcome receive_welcome(Agent *self, GVariant *message) {
     self->is_greeted = TRUE;
     self->greeting_end = G_MAXINT64;
     self->delay = FIRST_DELAY;
+    self->start_delay = FIRST_START_DELAY;
     return OUTCOME_HANDLED;
 }
 
@@ -416,8 +423,9 @@ static void lead_session(gpointer data) {
 
 static void start_agent(Agent *self) {
     gint64 now = g_get_monotonic_time();
-    if (now - self->last_start < SILENCE || now - self->expected_since < RETURN) return;
-    self->last_start = now;
+    if (now < self->next_start) return;
+    self->next_start = now + self->start_delay;
+    self->start_delay = MIN(2 * self->start_delay, LONGEST_START_DELAY);
     if (!self->location->may_start_agent) {
         g_autofree char *problem = g_strdup_printf(
             "No agent is running, and none is started, because %s isn't a directory of this user's. Run `defaultsd` as "

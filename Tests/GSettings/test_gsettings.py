@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import plistlib
+import random
 import re
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import threading
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from defaultsd.location import this_host
@@ -373,6 +375,55 @@ class AgentTests(World):
             client("sync", timeout=60)
         self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 200)
         self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "200")
+
+
+class LoadTests(World):
+    """Many sets, while the agent ends again and again."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.writer = self.root / "writer"
+        flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "gio-2.0"], text=True).split()
+        subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", HERE / "writer.c", "-o", self.writer, *flags], check=True)
+
+    def write(self, restart: Callable[[], None], count: int, *mode: str) -> None:
+        """Run eight programs that set a key of their own, and end the agent at random times until they are done."""
+        paths = [f"/org/defaultsd/test/{number}/" for number in range(8)]
+        writers = [
+            subprocess.Popen([self.writer, path, str(count), *mode], env=self.environment) for path in paths]
+        restarts, pause = 0, threading.Event()
+        while any(writer.poll() is None for writer in writers):
+            pause.wait(random.uniform(0.01, 0.3))
+            restart()
+            restarts += 1
+        self.assertEqual([writer.returncode for writer in writers], [0] * 8)
+        self.assertGreater(restarts, 2)
+        if not self.claimed_pid():
+            self.agent.start()
+        for number in range(8):
+            defaults = self.agent.defaults(f"{DOMAIN}.{number}")
+            wait_for(lambda: defaults.read("count") == count, lambda: f"{count}, not {defaults.read('count')}")
+            values = [change.new for record in defaults.history() for change in record.changes]
+            self.assertEqual(values, sorted(set(values), reverse=True), "No value comes back.")
+
+    def test_ten_thousand_sets_survive_agents_that_are_killed(self) -> None:
+        def restart() -> None:
+            self.agent.kill()
+            self.agent.start()
+
+        # The programs find no agent to start: the test does that.
+        self.environment["PATH"] = "/usr/bin:/bin"
+        self.write(restart, 1250)
+
+    def test_sets_of_programs_that_exit_at_once_survive_the_agents_that_they_start(self) -> None:
+        def restart() -> None:
+            pid = self.claimed_pid()
+            if pid:
+                os.kill(pid, signal.SIGTERM)
+                wait_for(lambda: self.claimed_pid() != pid, "the agent's end")
+
+        self.agent.stop()
+        self.write(restart, 50, "exit")
 
 
 class ThreadTests(World):
