@@ -342,6 +342,7 @@ static Outcome receive_welcome(Agent *self, GVariant *message) {
     g_strfreev(self->state.systems);
     self->state.systems = g_strv_builder_end(paths);
     self->is_greeted = TRUE;
+    self->state.is_connected = TRUE;
     self->greeting_end = G_MAXINT64;
     self->delay = FIRST_DELAY;
     self->start_delay = FIRST_START_DELAY;
@@ -608,8 +609,9 @@ static void read_files(Agent *self, Domain *domain) {
         const char *managed = layer == LAYER_MANAGED ? self->location->managed : NULL;
         FileOutcome outcome = files_read(path, managed, &values, &problem);
         // A program may be writing it. Until it can be read, the former values stay in effect.
-        for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && !former->st_ino && !managed; i++) {
+        for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && !former->st_ino && !managed && self->wait > 0; i++) {
             g_usleep(20 * MILLISECONDS);
+            self->wait = MAX(self->wait - 20 * MILLISECONDS, 0);
             g_clear_pointer(&problem, g_free);
             outcome = files_read(path, NULL, &values, &problem);
         }

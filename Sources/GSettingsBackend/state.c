@@ -8,6 +8,9 @@
 // makes no history of hundreds of values, and an ordinary edit is in the socket when the call returns.
 #define WINDOW 32
 
+// The time in nanoseconds within which edits of one layer may become one, which has one time for all of its keys.
+#define JOINING_TIME (1000 * (gint64)G_USEC_PER_SEC)
+
 #define MANAGED_USER "managed"
 
 // MARK: Life
@@ -213,21 +216,22 @@ static void before_add_edit(Before *self, const State *state, const Edit *edit) 
     while (g_hash_table_iter_next(&iterator, &key, NULL)) before_add(self, state, key);
 }
 
-// Returns the last edit of a layer that hasn't been sent yet.
-static Edit *unsent_edit(State *self, const Domain *domain, int layer) {
+// Returns the last edit of a layer if it hasn't been sent yet and is recent.
+static Edit *unsent_edit(State *self, const Domain *domain, int layer, gint64 time) {
     for (GList *link = self->edits.tail; link; link = link->prev) {
         Edit *edit = link->data;
         if (edit->request || edit->is_again) return NULL;
-        if (edit->domain == domain && edit->layer == layer) return edit;
+        if (edit->domain != domain || edit->layer != layer) continue;
+        return time - edit->begin < JOINING_TIME ? edit : NULL;
     }
     return NULL;
 }
 
 static void set_edited(State *self, Domain *domain, int layer, const char *key, GVariant *value, gint64 time) {
-    Edit *edit = unsent_edit(self, domain, layer);
+    Edit *edit = unsent_edit(self, domain, layer, time);
     if (!edit) {
         edit = g_new0(Edit, 1);
-        *edit = (Edit){.domain = domain, .layer = layer, .values = table_new()};
+        *edit = (Edit){.domain = domain, .layer = layer, .values = table_new(), .begin = time};
         if (domain->is_known) edit->replaced = table_new();
         g_queue_push_tail(&self->edits, edit);
     }
@@ -238,6 +242,7 @@ static void set_edited(State *self, Domain *domain, int layer, const char *key, 
     }
     g_hash_table_replace(edit->values, g_strdup(key), value ? g_variant_ref(value) : NULL);
     edit->time = time;
+    edit->is_delayed = edit->is_delayed || !self->is_connected;
 }
 
 void state_edit(State *self, Domain *domain, GHashTable *values, gint64 time, GPtrArray *changes) {
@@ -299,12 +304,12 @@ GVariant *state_next_edit(State *self, guint64 session, const char *program) {
     g_variant_builder_add(&builder, "{sv}", "remove", removed_keys(edit->values));
     g_variant_builder_add(&builder, "{sv}", "session", g_variant_new_int64((gint64)session));
     g_variant_builder_add(&builder, "{sv}", "edit", g_variant_new_int64((gint64)edit->number));
-    // With the replaced values, an edit that comes again yields to what others have done since. Without a time, it
-    // can't be late.
+    // With the replaced values, an edit that comes late or again yields to what others have done since. Without a time,
+    // it can't be late.
     if (!edit->is_again || edit->replaced) {
         g_variant_builder_add(&builder, "{sv}", "time", g_variant_new_int64(edit->time));
     }
-    if (edit->is_again && edit->replaced) {
+    if ((edit->is_again || edit->is_delayed) && edit->replaced) {
         g_variant_builder_add(&builder, "{sv}", "replacing", dictionary_of(edit->replaced));
     }
     if (program) {
@@ -579,6 +584,7 @@ Outcome state_receive(State *self, GVariant *message, GPtrArray *changes, GPtrAr
 
 void state_disconnect(State *self) {
     start_over(self);
+    self->is_connected = FALSE;
     self->subscription = 0;
     self->sent = 0;
     for (GList *link = self->edits.head; link; link = link->next) {

@@ -46,14 +46,14 @@ typedef struct {
     GHashTable *values;
     // The values that the keys had; NULL if they aren't known for certain.
     GHashTable *replaced;
-    // Nanoseconds since 1970.
-    gint64 time;
+    // The times of the first and of the last edit that became this one, in nanoseconds since 1970.
+    gint64 begin, time;
     // The number in the session; 0 before it is sent.
     guint64 number;
     // The number of its request on this connection; 0 if it hasn't been sent on it.
     guint request;
-    // Whether the agent may have received it before.
-    gboolean is_again;
+    // Whether the agent may have received it before; and whether it was made while there was no agent to receive it.
+    gboolean is_again, is_delayed;
 } Edit;
 
 typedef struct {
@@ -61,6 +61,8 @@ typedef struct {
     char *host;
     char **systems;
     GHashTable *domains;
+    // Whether an agent receives edits now.
+    gboolean is_connected;
     // In the order in which they were made.
     GQueue edits;
     // The number of edits at the head that have been sent on this connection, and whether they must be answered first.

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from defaultsd.location import this_host
+from defaultsd.testing import program
 from world import HERE, World, compile_schemas, wait_for
 
 DOMAIN = "org.defaultsd.test"
@@ -274,6 +275,43 @@ class AgentTests(World):
         wait_for(lambda: client("get", "count") == "3", "the later value")
         self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 3)
 
+    def test_an_edit_without_an_agent_yields_key_by_key_to_what_others_write_later(self) -> None:
+        client = self.client(PATH="/usr/bin:/bin")
+        client("set", "count", "1")
+        client("sync")
+        client.take_signals(1)
+        self.agent.kill()
+        client("set", "name", "'ada'")
+        # Later edits become a part of the earlier one only within a second, since an edit has one time.
+        deadline = time.monotonic() + 1.2
+        wait_for(lambda: time.monotonic() > deadline, "another edit")
+        self.file().write_bytes(plistlib.dumps({"count": 1, "name": "bob"}))
+        client("set", "count", "2")
+        self.agent.start()
+        client("sync")
+        self.assertEqual(self.agent.defaults(DOMAIN).dictionary(), {"count": 2, "name": "bob"})
+        wait_for(lambda: client("get", "name") == "'bob'", "the later value")
+
+    def test_a_service_manager_starts_the_agent_for_the_first_program(self) -> None:
+        self.agent.stop()
+        self.file().write_bytes(plistlib.dumps({"count": 4}))
+        path = self.defaults("socket")
+        variables = [
+            word for name, value in self.environment.items() if name.startswith(("DEFAULTS", "XDG_"))
+            for word in ("-E", f"{name}={value}")]
+        manager = subprocess.Popen(
+            ["systemd-socket-activate", "-l", path, *variables, program("defaultsd")], env=self.environment,
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(manager.wait)
+        self.addCleanup(manager.kill)
+        wait_for(lambda: os.path.exists(path), "the socket")
+        client = self.client()
+        self.assertEqual(client("get", "count"), "4")
+        client("set", "count", "5")
+        client("sync")
+        self.assertEqual(self.claimed_pid(), manager.pid)
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 5)
+
     def test_an_edit_that_comes_late_yields_only_to_later_ones(self) -> None:
         client = self.client()
         client("set", "count", "1")
@@ -314,7 +352,8 @@ class AgentTests(World):
         client("set", "count", "5")
         client("sync")
         wait_for(lambda: client("get", "count") == "0", "the former value")
-        self.assertEqual(client.take_signals(2), ["changed count 5", "changed count 0"])
+        # The first handler may already read the former value again.
+        self.assertEqual(client.take_signals(2)[1:], ["changed count 0"])
         client.close()
         self.assertIn("count in org.defaultsd.test can't be set: ", "".join(client.errors))
 
