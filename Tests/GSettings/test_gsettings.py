@@ -470,6 +470,32 @@ class ThreadTests(World):
         result = self.run_program("/usr/bin/python3", str(HERE / "contexts.py"))
         self.assertEqual(result.stdout, "in time\nmain waits\nmain: main thread\nother: other thread\n")
 
+    def test_no_signal_is_handled_and_no_descriptor_is_inherited(self) -> None:
+        code = """
+import fcntl, os, re
+from gi.repository import Gio
+
+def handled():
+    return re.search("SigCgt:\\\\s*(.*)", open("/proc/self/status").read())[1]
+
+def descriptors():
+    with os.scandir("/proc/self/fd") as entries:
+        return {int(entry.name) for entry in entries}
+
+settings = Gio.Settings.new("org.defaultsd.test")
+before = handled()
+settings.set_int("count", 5)
+Gio.Settings.sync()
+inherited = [one for one in descriptors() if one > 2 and os.path.exists(f"/proc/self/fd/{one}")
+             and not fcntl.fcntl(one, fcntl.F_GETFD) & fcntl.FD_CLOEXEC]
+blocked = [re.search("SigBlk:\\\\s*(.*)", open(f"/proc/self/task/{task}/status").read())[1]
+           for task in os.listdir("/proc/self/task") if task != str(os.getpid())]
+print(before == handled(), inherited, blocked)
+""".replace("\\\\", "\\")
+        output = self.run_program("/usr/bin/python3", "-c", code).stdout
+        # All signals but those that can't be blocked, and those that the C library uses itself.
+        self.assertRegex(output, r"^True \[\] \['fffffff[ce]7ffbfeff'\]\n$")
+
     def test_a_broken_conversation_neither_ends_a_program_nor_occupies_it(self) -> None:
         self.agent.stop()
         self.file().write_bytes(plistlib.dumps({"count": 4}))
