@@ -37,6 +37,16 @@ for schema_file in HERE.glob("*.xml"):
 compile_schemas()
 
 
+def build(source: str, directory: Path, *options: str) -> str:
+    """Build a program of the tests, and return its path."""
+    program = str(directory / Path(source).stem)
+    flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "gio-2.0"], text=True).split()
+    subprocess.run(
+        ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", str(HERE / source), *options, "-o", program, *flags],
+        check=True)
+    return program
+
+
 def wait_for(condition: Any, what: Any, timeout: float = TIMEOUT) -> Any:
     """Wait until a condition holds, and return its value."""
     end = time.monotonic() + timeout
