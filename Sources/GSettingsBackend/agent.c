@@ -205,6 +205,15 @@ static gboolean put(Agent *self, GVariant *message) {
     return TRUE;
 }
 
+// Returns the name of the program on whose behalf this process makes edits; NULL if it is the executable's.
+static const char *origin(void) {
+    const char *program = g_get_prgname();
+    g_autofree char *executable = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *name = executable ? g_path_get_basename(executable) : NULL;
+    gboolean is_valid = program && strlen(program) <= ORIGIN_SIZE && g_utf8_validate(program, -1, NULL);
+    return is_valid && g_strcmp0(program, name) != 0 ? program : NULL;
+}
+
 static void put_edit(Agent *self, GVariant *request) {
     if (put(self, request)) return;
     // The replaced values, which may be what can't be sent, are only needed for agreement with others.
@@ -225,8 +234,7 @@ static void send_pending(Agent *self) {
     for (GVariant *request; (request = state_next_subscription(&self->state)); g_variant_unref(request)) {
         put(self, request);
     }
-    const char *program = g_get_prgname();
-    if (program && (strlen(program) > ORIGIN_SIZE || !g_utf8_validate(program, -1, NULL))) program = NULL;
+    const char *program = self->state.edits.length > self->state.sent ? origin() : NULL;
     // Another agent than the right one must not get an edit.
     while (self->is_greeted || self->is_certain) {
         g_autoptr(GVariant) request = state_next_edit(&self->state, self->session, program);

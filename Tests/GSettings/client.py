@@ -14,7 +14,7 @@ from typing import Any
 
 from gi.repository import Gio, GLib
 
-GLib.set_prgname("test-client")
+GLib.set_prgname(os.environ.get("PROGRAM_NAME", "test-client"))
 source = Gio.SettingsSchemaSource.get_default()
 schema = source.lookup(sys.argv[1], True)
 settings = Gio.Settings.new_full(schema, None, sys.argv[2] if len(sys.argv) > 2 else None)

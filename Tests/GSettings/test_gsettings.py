@@ -213,6 +213,11 @@ class ChangeSetTests(World):
         change = next(self.agent.defaults(DOMAIN).history())
         self.assertEqual(change.origin["program"], "test-client")
         self.assertIn("python", change.source.executable)
+        # The executable's own name says nothing more.
+        plain = self.client(PROGRAM_NAME=os.path.basename(os.path.realpath("/usr/bin/python3")))
+        plain("set", "count", "2")
+        plain("sync")
+        self.assertEqual(next(self.agent.defaults(DOMAIN).history()).origin, {})
 
     def test_a_burst_becomes_few_change_sets(self) -> None:
         client = self.client()

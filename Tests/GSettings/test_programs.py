@@ -64,6 +64,7 @@ class LanguageTests(World):
             self.gsettings("set", DOMAIN, "count", "2")
             self.assertEqual(lines.readline(), "2\n")
         self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "gjs")
+        self.assertEqual(next(self.agent.defaults(DOMAIN).history()).origin["program"], "gjs")
 
     def test_the_examples_of_the_page_run(self) -> None:
         page = Path(HERE / "../../Sources/DefaultsCore/DefaultsCore.docc/GNOMEsSettings.md").read_text()
