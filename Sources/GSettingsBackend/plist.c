@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static const guint8 header[8] = "bplist00";
+static const char header[] = "bplist00";
+#define HEADER_SIZE (sizeof(header) - 1)
 
 // The limit of the protocol and of the agent's files for values in containers that several references share.
 #define VALUES_PER_BYTE 16
@@ -126,7 +127,7 @@ static GVariant *decode_container(Decoder *self, gsize at, gsize count, gboolean
 static GVariant *decode(Decoder *self, guint64 index, guint levels) {
     if (index >= self->count || self->values++ > VALUES_PER_BYTE * self->size) return NULL;
     guint64 offset = integer_at(self->bytes + self->offsets + index * self->offset_size, self->offset_size);
-    if (offset < sizeof(header) || offset >= self->offsets) return NULL;
+    if (offset < HEADER_SIZE || offset >= self->offsets) return NULL;
     gsize at = (gsize)offset;
     guint8 marker = self->bytes[at++];
     guint kind = marker >> 4, low = marker & 15;
@@ -176,7 +177,7 @@ static GVariant *decode(Decoder *self, guint64 index, guint levels) {
 }
 
 GVariant *plist_decode(const guint8 *bytes, gsize size) {
-    if (size < sizeof(header) + 32 || memcmp(bytes, header, sizeof(header)) != 0) return NULL;
+    if (size < HEADER_SIZE + 32 || memcmp(bytes, header, HEADER_SIZE) != 0) return NULL;
     const guint8 *trailer = bytes + size - 32;
     Decoder self = {.bytes = bytes, .size = size, .offset_size = trailer[6], .reference_size = trailer[7]};
     guint64 count = integer_at(trailer + 8, 8), top = integer_at(trailer + 16, 8);
@@ -336,7 +337,7 @@ static guint64 encode(Encoder *self, GVariant *value) {
 
 gboolean plist_encode(GVariant *value, GByteArray *out) {
     g_autoptr(GByteArray) body = g_byte_array_new();
-    g_byte_array_append(body, header, sizeof(header));
+    g_byte_array_append(body, (const guint8 *)header, HEADER_SIZE);
     Encoder self = {
         .out = body, .offsets = g_array_new(FALSE, FALSE, sizeof(guint64)),
         .reference_size = size_of(number_of_values(value)), .is_complete = TRUE,

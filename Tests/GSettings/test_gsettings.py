@@ -588,6 +588,30 @@ class WithoutAgentTests(World):
         # The agent isn't a child of the program that started it, nor in its session.
         self.assertNotEqual(os.getsid(self.claimed_pid()), os.getsid(0))
 
+    def test_the_default_directory_is_used_and_may_name_another(self) -> None:
+        home = Path(self.environment["XDG_CONFIG_HOME"])
+        home.mkdir()
+        other = self.agent.directory
+        del self.environment["DEFAULTS_DIRECTORY"]
+        self.agent.directory = home
+        self.gsettings("set", DOMAIN, "count", "5")
+        self.assertTrue(self.claimed_pid())
+        self.assertEqual(self.defaults("read", DOMAIN, "count"), "5")
+        self.defaults("sync")
+        self.assertEqual(plistlib.loads((home / f"{DOMAIN}.plist").read_bytes()), {"count": 5})
+        self.end_started_agent()
+        (home / "org.defaultsd.agent.plist").write_bytes(plistlib.dumps({"Directory": str(other)}))
+        self.agent.directory = other
+        self.assertEqual(self.gsettings("get", DOMAIN, "count"), "0")
+        self.gsettings("set", DOMAIN, "count", "6")
+        self.assertTrue(self.claimed_pid())
+        # What may name the directory must not be taken for nothing.
+        self.end_started_agent()
+        (home / "org.defaultsd.agent.plist").write_text("<plist>")
+        result = self.run_program("gsettings", "get", DOMAIN, "count")
+        self.assertEqual(result.stdout, "0\n")
+        self.assertIn("org.defaultsd.agent.plist isn't a property list", result.stderr)
+
     def test_set_and_exit_at_once_is_kept_by_the_agent_that_it_starts(self) -> None:
         client = self.client()
         client("exit-at-once", "count", "5")
