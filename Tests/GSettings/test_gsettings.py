@@ -253,6 +253,15 @@ class AgentTests(World):
         self.assertEqual(client.take_signals(2)[:2], ["changed count 2", "changed name 'late'"])
         self.assertEqual(late.take_signals(2), ["changed name 'late'", "changed count 2"])
 
+    def test_a_set_while_the_agent_is_stopped_is_made_when_it_continues(self) -> None:
+        self.stop_agent()
+        start = time.monotonic()
+        result = self.run_program("gsettings", "set", DOMAIN, "count", "5")
+        self.assertLess(time.monotonic() - start, 8)
+        self.assertIn("The agent has not responded", result.stderr)
+        self.agent.signal(signal.SIGCONT)
+        wait_for(lambda: self.agent.defaults(DOMAIN).read("count") == 5, "the value")
+
     def test_an_edit_without_an_answer_survives_a_killed_agent(self) -> None:
         client = self.client()
         client("set", "count", "1")
@@ -391,7 +400,7 @@ class AgentTests(World):
         is_over = threading.Event()
 
         def write(client: object, key: str) -> None:
-            for value in range(1, 201):
+            for value in range(1, 401):
                 client("set", key, value if key == "count" else f"'{value}'", timeout=60)
                 client("set", key, value if key == "count" else f"'{value}'", timeout=60)
 
@@ -400,25 +409,25 @@ class AgentTests(World):
         threads += [threading.Thread(target=write, args=pair) for pair in pairs]
         for thread in threads:
             thread.start()
-        kills = 0
+        kills, pause = 0, threading.Event()
         while any(thread.is_alive() for thread in threads):
             self.agent.kill()
             self.agent.start()
             kills += 1
-            is_over.wait(0.05)
+            pause.wait(0.02)
         for thread in threads:
             thread.join()
-        self.assertGreater(kills, 2)
+        self.assertGreater(kills, 1)
         for number, client in enumerate(clients):
             client("sync", timeout=60)
-            self.assertEqual(self.agent.defaults(f"{DOMAIN}.{number}").read("count"), 200)
-            self.assertEqual(client("get", "count"), "200")
+            self.assertEqual(self.agent.defaults(f"{DOMAIN}.{number}").read("count"), 400)
+            self.assertEqual(client("get", "count"), "400")
             values = [int(line.split()[-1]) for line in client.take_signals(1)]
-            self.assertEqual(values, list(range(1, 201)), "each value once")
+            self.assertEqual(values, list(range(1, 401)), "each value once")
         for client in shared:
             client("sync", timeout=60)
-        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 200)
-        self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "200")
+        self.assertEqual(self.agent.defaults(DOMAIN).read("count"), 400)
+        self.assertEqual(self.agent.defaults(DOMAIN).read("name"), "400")
 
 
 class LoadTests(World):
@@ -437,7 +446,7 @@ class LoadTests(World):
             restart()
             restarts += 1
         self.assertEqual([program.returncode for program in programs], [0] * len(commands))
-        self.assertGreater(restarts, 2)
+        self.assertGreater(restarts, 1)
 
     def write(self, restart: Callable[[], None], count: int, *mode: str) -> None:
         """Run eight programs that set a key of their own."""
