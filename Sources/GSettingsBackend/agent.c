@@ -21,8 +21,10 @@
 #define MILLISECONDS 1000ll
 #define SECONDS (1000 * MILLISECONDS)
 
-// The time that all calls of a process together wait for an agent that doesn't answer.
+// The time that all calls of a process together wait for an agent that doesn't answer, and for one that is started: a
+// change that the program doesn't wait for is lost if it ends before.
 #define TOTAL_WAIT (500 * MILLISECONDS)
+#define TOTAL_START_WAIT (3 * SECONDS)
 // A wait up to this time is an ordinary one, and isn't counted.
 #define ORDINARY_WAIT (20 * MILLISECONDS)
 // The silence after which `agent_synchronize` gives up, as other clients do.
@@ -81,8 +83,8 @@ struct Agent {
     gint64 last_news;
     // The time before which no agent is started, and the delay after one is.
     gint64 next_start, start_delay;
-    // What is left of TOTAL_WAIT.
-    gint64 wait;
+    // What is left of TOTAL_WAIT and of TOTAL_START_WAIT.
+    gint64 wait, start_wait;
     // What the thread must report next.
     GPtrArray *changes;
     // The last problem that was reported, and those that the next `unlock` reports.
@@ -141,6 +143,7 @@ Agent *agent_new(AgentChanged changed, gpointer data, GDestroyNotify free_data) 
         .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .incoming = g_byte_array_new(),
         .outgoing = g_byte_array_new(), .greeting_end = G_MAXINT64, .next_attempt = G_MAXINT64,
         .expected_since = -EXPECTATION, .delay = FIRST_DELAY, .start_delay = FIRST_START_DELAY, .wait = TOTAL_WAIT,
+        .start_wait = TOTAL_START_WAIT,
         .changes = state_changes(), .problems = texts(),
     };
     g_mutex_init(&self->lock);
@@ -265,11 +268,16 @@ static void stop_watching(Agent *self) {
     self->watch = -1;
 }
 
+// Returns whether an agent was there, or was started, a short time ago.
+static gboolean is_expected(const Agent *self) {
+    return g_get_monotonic_time() - self->expected_since < EXPECTATION;
+}
+
 // Plans the next attempt to connect. An agent that was there, or was started, is expected for a while. Without one, the
 // directory reports its start.
 static void plan_attempt(Agent *self, gboolean was_refused) {
     gint64 now = g_get_monotonic_time();
-    if (now - self->expected_since < EXPECTATION) {
+    if (is_expected(self)) {
         self->next_attempt = now + self->delay;
         self->delay = MIN(2 * self->delay, LONGEST_DELAY);
         return;
@@ -557,14 +565,12 @@ static void start(Agent *self) {
 
 typedef gboolean (*Condition)(const Agent *self, const Domain *domain);
 
-// Waits until a condition holds. What all calls together wait beyond ordinary times is limited.
-static void wait_until(Agent *self, Condition holds, const Domain *domain) {
-    gint64 start = g_get_monotonic_time();
-    while (self->wait > 0 && !holds(self, domain)) {
-        if (!g_cond_wait_until(&self->news, &self->lock, start + self->wait)) break;
-    }
+// Waits until a condition holds. What all calls together wait beyond ordinary times is limited to what is `left`.
+static void wait_until(Agent *self, Condition holds, const Domain *domain, gint64 *left) {
+    gint64 start = g_get_monotonic_time(), end = start + *left;
+    while (g_get_monotonic_time() < end && !holds(self, domain)) g_cond_wait_until(&self->news, &self->lock, end);
     gint64 spent = g_get_monotonic_time() - start;
-    if (spent > ORDINARY_WAIT) self->wait = MAX(self->wait - spent, 0);
+    if (spent > ORDINARY_WAIT) *left = MAX(*left - spent, 0);
 }
 
 static gboolean is_readable(const Agent *self, const Domain *domain) {
@@ -573,7 +579,7 @@ static gboolean is_readable(const Agent *self, const Domain *domain) {
 
 static gboolean is_reachable(const Agent *self, const Domain *domain) {
     (void)domain;
-    return (self->socket >= 0 && (self->is_certain || self->is_greeted)) || self->next_attempt == G_MAXINT64;
+    return self->is_greeted || (self->socket < 0 && !is_expected(self));
 }
 
 static gboolean is_same_file(const struct stat *first, const struct stat *second) {
@@ -633,7 +639,7 @@ static void read_files(Agent *self, Domain *domain) {
 static void load(Agent *self, Domain *domain) {
     if (domain->is_known || !self->location) return;
     send_pending(self);
-    wait_until(self, is_readable, domain);
+    wait_until(self, is_readable, domain, &self->wait);
     if (!domain->is_known) read_files(self, domain);
 }
 
@@ -704,11 +710,11 @@ gboolean agent_edit(Agent *self, const char *const *names, GVariant *const *valu
         while (g_hash_table_iter_next(&iterator, &domain, &edit)) {
             state_edit(&self->state, domain, edit, time, changes);
         }
-        // The bytes are in the socket when this returns, so that the program may end at once.
-        if (self->socket < 0) {
-            start_agent(self);
-            wait_until(self, is_reachable, NULL);
-        }
+        // The bytes are in the socket when this returns, so that the program may end at once. An agent that hasn't
+        // answered the greeting may still be ending, or end while it starts, and drop them.
+        if (self->socket < 0) start_agent(self);
+        gboolean is_running = self->socket >= 0 && self->is_certain;
+        wait_until(self, is_reachable, NULL, is_running ? &self->wait : &self->start_wait);
         send_pending(self);
     }
     unlock(self);
@@ -720,13 +726,12 @@ void agent_synchronize(Agent *self) {
     gint64 begin = g_get_monotonic_time();
     while (self->state.edits.length > 0) {
         gint64 end = MAX(MAX(begin, self->last_news), self->socket < 0 ? self->expected_since : 0) + SILENCE;
-        if (self->socket < 0 && self->next_attempt == G_MAXINT64) end = 0;
-        if (g_get_monotonic_time() < end) {
+        if (g_get_monotonic_time() < end && (self->socket >= 0 || is_expected(self))) {
             g_cond_wait_until(&self->news, &self->lock, end);
             continue;
         }
-        report(self, "The agent has not responded, so recent changes of settings may be lost when this program ends. "
-            "To see why, run `defaults status`.");
+        report(self, "No agent has confirmed recent changes of settings, so they may be lost when this program ends. To "
+            "see why, run `defaults status`.");
         break;
     }
     unlock(self);
