@@ -13,7 +13,6 @@ import subprocess
 import threading
 import time
 import unittest
-from collections.abc import Callable
 from pathlib import Path
 
 from defaultsd.location import this_host
@@ -430,39 +429,30 @@ class AgentTests(World):
 
 
 class LoadTests(World):
-    """Many sets, while the agent ends again and again."""
+    """Many programs and threads at once."""
 
-    def kill(self) -> None:
-        self.agent.kill()
-        self.agent.start()
-
-    def run_all(self, restart: Callable[[], None], *commands: list[str]) -> None:
-        """Run programs, and end the agent at random times until they are done."""
+    def run_all(self, *commands: list[str]) -> None:
+        """Run programs, and kill and start the agent at random times until they are done."""
         programs = [subprocess.Popen(command, env=self.environment) for command in commands]
         restarts, pause = 0, threading.Event()
         while any(program.poll() is None for program in programs):
             pause.wait(random.uniform(0.01, 0.15))
-            restart()
+            self.agent.kill()
+            self.agent.start()
             restarts += 1
         self.assertEqual([program.returncode for program in programs], [0] * len(commands))
         self.assertGreater(restarts, 1)
 
-    def write(self, restart: Callable[[], None], count: int, *mode: str) -> None:
-        """Run eight programs that set a key of their own."""
-        writer = build("writer.c", self.root)
-        self.run_all(restart, *([writer, f"/org/defaultsd/test/{number}/", str(count), *mode] for number in range(8)))
-        if not self.claimed_pid():
-            self.agent.start()
+    def test_thousands_of_sets_survive_agents_that_are_killed(self) -> None:
+        # The programs find no agent to start: the test does that.
+        self.environment["PATH"] = "/usr/bin:/bin"
+        writer, count = build("writer.c", self.root), 4000
+        self.run_all(*([writer, f"/org/defaultsd/test/{number}/", str(count)] for number in range(8)))
         for number in range(8):
             defaults = self.agent.defaults(f"{DOMAIN}.{number}")
             wait_for(lambda: defaults.read("count") == count, lambda: f"{count}, not {defaults.read('count')}")
             values = [change.new for record in defaults.history() for change in record.changes]
             self.assertEqual(values, sorted(set(values), reverse=True), "No value comes back.")
-
-    def test_thousands_of_sets_survive_agents_that_are_killed(self) -> None:
-        # The programs find no agent to start: the test does that.
-        self.environment["PATH"] = "/usr/bin:/bin"
-        self.write(self.kill, 4000)
 
     def test_threads_that_share_a_client_do_not_race(self) -> None:
         sources = [f"../../Sources/GSettingsBackend/{name}.c" for name in (
@@ -477,17 +467,20 @@ class LoadTests(World):
             "PATH": "/usr/bin:/bin", "G_SLICE": "always-malloc", "TSAN_OPTIONS": f"suppressions={self.root}/known"}
         if self.run_program("setarch", "-R", program, "0", check=False).returncode:
             self.skipTest("The thread sanitizer doesn't run here.")
-        self.run_all(self.kill, ["setarch", "-R", program, "2000"])
+        self.run_all(["setarch", "-R", program, "2000"])
 
-    def test_sets_of_programs_that_exit_at_once_survive_the_agents_that_they_start(self) -> None:
-        def restart() -> None:
-            pid = self.claimed_pid()
-            if pid:
-                os.kill(pid, signal.SIGTERM)
-                wait_for(lambda: self.claimed_pid() != pid, "the agent's end")
-
+    def test_sets_of_programs_that_exit_at_once_are_all_kept_by_the_agent_that_they_start(self) -> None:
         self.agent.stop()
-        self.write(restart, 50, "exit")
+        writer = build("writer.c", self.root)
+        writers = [
+            subprocess.Popen([writer, f"/org/defaultsd/test/{number}/", "100", "exit"], env=self.environment)
+            for number in range(8)]
+        self.assertEqual([writer.wait(60) for writer in writers], [0] * 8)
+        for number in range(8):
+            defaults = self.agent.defaults(f"{DOMAIN}.{number}")
+            wait_for(lambda: defaults.read("count") == 100, lambda: f"100, not {defaults.read('count')}")
+            values = [change.new for record in defaults.history() for change in record.changes]
+            self.assertEqual(values, list(range(100, 0, -1)))
 
 
 class ThreadTests(World):
