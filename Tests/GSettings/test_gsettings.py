@@ -112,6 +112,21 @@ class SignalTests(World):
         self.assertEqual(self.defaults("read", "org.defaultsd.test.items.a%2Eb", "count"), "1")
 
 
+    def test_paths_of_all_shapes_are_domains_of_their_own(self) -> None:
+        paths = [
+            "/", "/%/", "/a b/ü/", "/x.y/", "/x/y/", "/NSGlobalDomain/", "/a*?\\/", f"/{'long/' * 60}", f"/{'ü' * 150}/"]
+        clients = [self.client("org.defaultsd.test.item", path) for path in paths]
+        for number, client in enumerate(clients, 1):
+            self.assertEqual(client("set", "count", number), "True")
+            client("sync")
+        for number, (path, client) in enumerate(zip(paths, clients), 1):
+            self.assertEqual(client.take_signals(1), [f"changed count {number}"], path)
+            self.assertEqual(self.client("org.defaultsd.test.item", path)("get", "count"), str(number), path)
+            client.close()
+            self.assertEqual(client.errors, [])
+        self.assertEqual(self.defaults("read", "x%2Ey", "count"), "4")
+
+
 class LayerTests(World):
     def write(self, path: Path, **values: object) -> None:
         path.parent.mkdir(exist_ok=True)
