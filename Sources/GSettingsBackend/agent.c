@@ -83,9 +83,9 @@ struct Agent {
     gint64 last_news;
     // The time before which no agent is started, and the delay after one is.
     gint64 next_start, start_delay;
-    // What is left of TOTAL_WAIT and of TOTAL_START_WAIT.
+    // The rest of TOTAL_WAIT and of TOTAL_START_WAIT.
     gint64 wait, start_wait;
-    // What the thread must report next.
+    // The changes that the thread must report next.
     GPtrArray *changes;
     // The last problem that was reported, and those that the next `unlock` reports.
     char *problem;

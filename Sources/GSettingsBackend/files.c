@@ -129,7 +129,7 @@ static GVariant *scalar_of(const char *name, GString *text) {
 }
 
 static GVariant *value_of(Container *container, guint levels_above) {
-    // What is nested too deeply can't be told apart from what is nested more deeply still.
+    // Values that are nested too deeply can't be told apart from those nested more deeply still.
     if (levels_above >= PLIST_LEVELS) {
         g_ptr_array_unref(container->items);
         return unrepresentable();

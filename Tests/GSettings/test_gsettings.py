@@ -621,7 +621,7 @@ class WithoutAgentTests(World):
         self.assertEqual(self.gsettings("get", DOMAIN, "count"), "0")
         self.gsettings("set", DOMAIN, "count", "6")
         self.assertTrue(self.claimed_pid())
-        # What may name the directory must not be taken for nothing.
+        # A file that may name the directory must not be taken for nothing.
         self.end_started_agent()
         (home / "org.defaultsd.agent.plist").write_text("<plist>")
         result = self.run_program("gsettings", "get", DOMAIN, "count")
