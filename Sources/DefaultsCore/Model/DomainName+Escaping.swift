@@ -21,6 +21,35 @@ extension DomainName {
         }
     }
 
+    /// Creates the name of the domain of a path of GSettings, such as `/org/gnome/desktop/interface/`.
+    ///
+    /// Each slash inside the path becomes a period. Each of `.`, `%`, `*`, `?` and `\\`, and the first character of a
+    /// name of the global domain, becomes `%` and two hexadecimal digits. A result that is too long is cut off and ends
+    /// in `%-` and the path's hash. The path `/` becomes `%`. Different paths get different names.
+    ///
+    /// The function `mapping_domain` of GSettings' backend does the same in C (see `Tests/GSettings/vectors.txt`).
+    ///
+    /// - Parameter path: The path; it fails unless that begins and ends with a slash.
+    package init?(gsettingsPath path: String) {
+        let slash = UInt8(ascii: "/")
+        guard path.utf8.first == slash, path.utf8.last == slash, !path.utf8.contains(0) else { return nil }
+        let inner = Array(path.utf8.dropFirst().dropLast())
+        var bytes: [UInt8] = []
+        for (index, byte) in inner.enumerated() {
+            if byte == slash, index > 0 {
+                bytes.append(UInt8(ascii: "."))
+            } else if byte == slash || ".%*?\\".utf8.contains(byte) {
+                bytes += Self.escape(byte)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        if let name = try? DomainName(String(decoding: bytes, as: UTF8.self)), name.isGlobal, let first = bytes.first {
+            bytes.replaceSubrange(..<1, with: Self.escape(first))
+        }
+        self.init(unchecked: bytes.isEmpty ? "%" : Self.shortened(bytes, of: inner))
+    }
+
     /// Escapes the characters that break a rule for names, so that the result is valid (see `EscapedNameTests`).
     private static func escaped(_ text: String, isReserved: Bool) -> String {
         if text.isEmpty { return "%" }
@@ -33,13 +62,22 @@ extension DomainName {
                 default: index == 0 && isReserved
                 }
             if isEscaped {
-                bytes += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
+                bytes += escape(byte)
             } else {
                 bytes.append(byte)
             }
         }
+        return shortened(bytes, of: [UInt8](text.utf8))
+    }
+
+    private static func escape(_ byte: UInt8) -> [UInt8] {
+        [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+
+    /// Returns an escaped name, cut off if it is too long, with the hash of the text that it stands for.
+    private static func shortened(_ bytes: [UInt8], of text: [UInt8]) -> String {
         guard bytes.count > maximumLength else { return String(decoding: bytes, as: UTF8.self) }
-        let end = "%-\(ContentHash([UInt8](text.utf8)))"
+        let end = "%-\(ContentHash(text))"
         var count = maximumLength - end.utf8.count
         // Don't split a scalar.
         while count > 0, bytes[count] & 0xC0 == 0x80 { count -= 1 }
