@@ -1,3 +1,4 @@
+import DefaultsCore
 import Manifests
 import PropertyList
 
@@ -5,6 +6,8 @@ import PropertyList
 struct ImportedManifest {
     /// The name or pattern of the domain.
     let domain: String
+    /// The ids of the schemas that it is made from, or the names of their files.
+    var sources: [String]
     var manifest: Manifest
     /// The sentences about what is missing or different.
     var notes: [String]
@@ -107,14 +110,23 @@ extension PropertyListValue {
 ///
 /// https://docs.gtk.org/gio/class.Settings.html
 ///
-/// A tuple becomes an array with fixed places, an enumeration the names of its values, flags an array of their names,
-/// and a relocatable schema a pattern: its name and any further part.
+/// The domain is that of the schema's path, as GSettings' backend names it. A tuple becomes an array with fixed places,
+/// an enumeration the names of its values, flags an array of their names, and a relocatable schema a pattern.
 struct GSettingsSchemas {
     private let root: SchemaElement
     private var notes: [String] = []
 
     private let others: [SchemaElement]
     private let overrides: [GSettingsOverride]
+
+    /// The patterns of paths where relocatable schemas are used, by the schemas' ids, unless another schema says it or
+    /// the paths begin like the id.
+    private static let paths = [
+        "com.gexperts.Tilix.Profile": "/com/gexperts/Tilix/profiles/*",
+        "org.gnome.Terminal.Legacy.Profile": "/org/gnome/terminal/legacy/profiles:/*",
+        "org.mate.panel.object": "/org/mate/panel/objects/*",
+        "org.mate.panel.toplevel": "/org/mate/panel/toplevels/*",
+    ]
 
     /// Creates schemas from a document.
     ///
@@ -127,13 +139,17 @@ struct GSettingsSchemas {
     }
 
     /// Returns the manifests of all schemas, in order.
-    mutating func manifests() -> [ImportedManifest] {
-        root.all("schema").compactMap { schema in
-            guard let id = schema["id"] else { return nil }
+    ///
+    /// - Throws: If a schema's path or id can't be a domain's.
+    mutating func manifests() throws(Failure) -> [ImportedManifest] {
+        var manifests: [ImportedManifest] = []
+        for schema in root.all("schema") {
+            guard let id = schema["id"] else { continue }
             notes = []
             var keys: [ManifestKey] = []
             collect(schema, into: &keys, depth: 0)
-            if keys.isEmpty { return nil }
+            if keys.isEmpty { continue }
+            let domains = try domains(of: schema, id)
             for override in overrides where override.schema == id {
                 guard let index = keys.firstIndex(where: { $0.name == override.key }) else {
                     notes.append("The schema has no key \"\(override.key)\", whose default a vendor has set.")
@@ -147,9 +163,45 @@ struct GSettingsSchemas {
                     setDefault(of: &keys[index], override.text, type(of: override.key, in: schema, depth: 0))
                 }
             }
-            let domain = schema["path"] == nil ? "\(id).*" : id
-            return ImportedManifest(
-                domain: domain, manifest: Manifest(domain: domain, keys: keys), notes: notes)
+            for domain in domains {
+                let described = keys.map { key in
+                    var key = key
+                    if GSettingsNoise.contains(key.name, of: domain) { key.scope = .noise }
+                    return key
+                }
+                manifests.append(
+                    ImportedManifest(
+                        domain: domain, sources: [id], manifest: Manifest(domain: domain, keys: described),
+                        notes: notes))
+            }
+        }
+        return manifests
+    }
+
+    /// Returns the names of a schema's domains or, for a relocatable schema that no other contains, a pattern.
+    private func domains(of schema: SchemaElement, _ id: String) throws(Failure) -> [String] {
+        var domains: [String] = []
+        for path in schema["path"].map({ [$0] }) ?? pathsInParents(of: id) {
+            guard let name = DomainName(gsettingsPath: path) else {
+                throw Failure("\"\(path)\" is no path of settings: it must begin and end with a slash.", .dataError)
+            }
+            if !domains.contains(name.description) { domains.append(name.description) }
+        }
+        if !domains.isEmpty { return domains }
+        if let path = Self.paths[id] { return [path.dropFirst().map { $0 == "/" ? "." : "\($0)" }.joined()] }
+        // A program usually puts them into paths that begin like the id, or its plural.
+        guard DomainName(gsettingsPath: "/\(id)/")?.description == id.replacing(".", with: "%2E") else {
+            throw Failure("\"\(id)\" can't be the name of a domain.", .dataError)
+        }
+        return ["\(id)*"]
+    }
+
+    /// Returns the paths of a relocatable schema in the schemas that contain it.
+    private func pathsInParents(of id: String) -> [String] {
+        root.all("schema").flatMap { parent in
+            parent["path"].map { path in
+                parent.all("child").filter { $0["schema"] == id }.compactMap { $0["name"] }.map { "\(path)\($0)/" }
+            } ?? []
         }
     }
 

@@ -34,7 +34,7 @@ struct KConfigSchema {
         let named = file?["name"] ?? ""
         let domain = named.isEmpty ? name : named
         return ImportedManifest(
-            domain: domain, manifest: Manifest(domain: domain, keys: groups.subkeys), notes: notes)
+            domain: domain, sources: [name], manifest: Manifest(domain: domain, keys: groups.subkeys), notes: notes)
     }
 
     /// Returns the key of an entry, or if it has a parameter, one for each value of the parameter.

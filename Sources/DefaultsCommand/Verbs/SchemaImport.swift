@@ -40,8 +40,8 @@ struct SchemaImport {
     func run() throws {
         let (schemas, overrides) = try read()
         let manifests = try join(schemas)
-        let domains = Set(manifests.map { $0.imported.domain })
-        for schema in Set(overrides.map(\.schema)).sorted() where domains.isDisjoint(with: [schema, "\(schema).*"]) {
+        let sources = Set(manifests.flatMap { $0.imported.sources })
+        for schema in Set(overrides.map(\.schema)).subtracting(sources).sorted() {
             Failure.report("The schema \(schema) isn't imported, so the defaults of vendors for it aren't used.")
         }
         for (name, imported) in manifests {
@@ -119,6 +119,7 @@ struct SchemaImport {
                     continue
                 }
                 joined[index].imported.notes += new.imported.notes
+                joined[index].imported.sources += new.imported.sources
                 let others = joined[index].imported.merge(new.imported.manifest)
                 if !others.isEmpty {
                     joined[index].imported.notes.append(
@@ -137,7 +138,10 @@ struct SchemaImport {
         case "schemalist":
             var schemas = GSettingsSchemas(
                 schema.root, besides: enumerations(beside: schema.file), overrides: schema.overrides)
-            manifests = schemas.manifests()
+            do throws(Failure) { manifests = try schemas.manifests() } catch {
+                throw Failure(
+                    "\(InputFile.title(schema.file)): \(error.message) Nothing in this file is imported.", error.status)
+            }
         case "kcfg":
             let name = Path.lastName(of: schema.file.description)
             var settings = KConfigSchema(schema.root)
@@ -165,8 +169,8 @@ struct SchemaImport {
 
     /// Returns the name of a manifest's file, which the schema must not choose freely.
     private static func fileName(of imported: ImportedManifest, from file: FilePath) throws(Failure) -> String {
-        let isPattern = imported.domain.hasSuffix(".*")
-        let id = isPattern ? String(imported.domain.dropLast(2)) : imported.domain
+        let isPattern = imported.domain.hasSuffix("*")
+        let id = isPattern ? String(imported.domain.dropLast()) : imported.domain
         guard !id.contains(where: { "/*?\\".contains($0) }), let name = try? DomainName(id) else {
             throw Failure(
                 "\(InputFile.title(file)): \"\(id)\" can't be the name of a domain, so nothing in this file is "
@@ -227,7 +231,8 @@ private struct ExistingManifest {
 
     /// Returns the manifest with the keys that another one has in addition, and with its notes.
     func joined(with other: ImportedManifest) -> ImportedManifest {
-        var both = ImportedManifest(domain: other.domain, manifest: manifest, notes: other.notes)
+        var both = other
+        both.manifest = manifest
         // A part that a file can't express must not look like another description.
         let others = both.merge(Manifest.read(other.manifest.propertyList).manifest ?? other.manifest)
         if !others.isEmpty {

@@ -224,7 +224,7 @@ struct ManifestVerbTests {
                 """,
                 "org.example.gs.gschema.xml": """
                 <schemalist><enum id="org.example.mode"><value nick="a" value="0"/><value nick="b" value="1"/></enum>
-                  <schema id="org.example.gs" path="/x/">
+                  <schema id="org.example.GS" path="/org/example/gs/">
                     <key name="size" type="i"><range min="1" max="9"/><default>3</default></key>
                     <key name="mode" enum="org.example.mode"><default>'b'</default></key>
                     <key name="pair" type="(is)"><default>(1, 'x')</default></key>
@@ -255,6 +255,52 @@ struct ManifestVerbTests {
             let names = ["editorrc", "org.example.gs"].map { "\(place.manifests)/\($0).plist" }
             let check = try defaults(["manifest", "check", "--quiet"] + names)
             #expect(check.output == "" && check.status == 0, "\(check)")
+        }
+    }
+
+    @Test("Schemas of GSettings are named by path, and relocatable ones by the paths that contain them or a pattern")
+    func paths() throws {
+        try AgentProcess.withPlace { place in
+            let text = """
+                <schemalist>
+                  <schema id="org.example.Proxy" path="/system/a.b/">
+                    <key name="mode" type="s"><default>'none'</default></key>
+                    <child name="http" schema="org.example.part"/><child name="ftp" schema="org.example.part"/>
+                  </schema>
+                  <schema id="org.example.part"><key name="port" type="i"><default>80</default></key></schema>
+                  <schema id="org.example.keys.binding"><key name="key" type="s"><default>''</default></key></schema>
+                  <schema id="org.gnome.Terminal.Legacy.Profile">
+                    <key name="font" type="s"><default>'Mono'</default></key></schema>
+                  <schema id="org.gtk.gtk4.Settings.EmojiChooser" path="/org/gtk/gtk4/settings/emoji-chooser/">
+                    <key name="recent-emoji" type="as"><default>[]</default></key></schema>
+                </schemalist>
+                """
+            let path = "\(place.root)/a.gschema.xml"
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+                return try Programs.run(Programs.defaults, arguments, environment: environment)
+            }
+            try RawFile.write(text, to: path)
+            let imported = try defaults("manifest", "import", path)
+            #expect(imported.status == 0 && imported.errors == "", "\(imported)")
+            for (domain, key) in [
+                ("system.a%2Eb", "mode"), ("system.a%2Eb.http", "port"), ("system.a%2Eb.ftp", "port"),
+                ("org.example.keys.bindings.custom0", "key"), ("org.gnome.terminal.legacy.profiles:.:1-2", "font"),
+            ] {
+                let described = try defaults("describe", domain).output
+                #expect(described.hasPrefix("\(key) ") && described.split(separator: "\n").count == 1, "\(domain)")
+            }
+            #expect(try defaults("describe", "org.example.Proxy").status == 1)
+            let noise = try defaults("describe", "org.gtk.gtk4.settings.emoji-chooser", "recent-emoji")
+            #expect(noise.output.contains("not a setting"), "\(noise)")
+            for wrong in ["path=\"a/\"", "path=\"\""] {
+                try RawFile.write(text.replacing("path=\"/system/a.b/\"", with: wrong), to: path)
+                let refused = try defaults("manifest", "import", path)
+                #expect(refused.status == 65, "\(refused)")
+                #expect(refused.errors.contains("must begin and end with a slash"), "\(refused)")
+            }
+            try RawFile.write(text.replacing("org.example.keys.binding", with: "../x"), to: path)
+            #expect(try defaults("manifest", "import", path).status == 65)
         }
     }
 
