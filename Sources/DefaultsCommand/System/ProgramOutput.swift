@@ -18,7 +18,7 @@ package enum ProgramOutput {
         return run.status.map { .ended($0, String(decoding: run.output, as: UTF8.self)) } ?? .timeout
     }
 
-    /// Runs a program without input.
+    /// Runs a program.
     ///
     /// - Parameters:
     ///   - program: The program's name or path.
@@ -26,10 +26,13 @@ package enum ProgramOutput {
     ///   - time: The time after which it is killed, with all other processes of its group.
     ///   - limit: The number of bytes that are kept of its standard output and of its standard error.
     ///   - keepsErrors: Whether to keep its standard error, instead of discarding it.
+    ///   - input: The bytes of its standard input.
+    ///   - variables: Environment variables to set, or to remove if `nil`.
     /// - Returns: The status, as a shell reports it, or `nil` if it was killed; and what it wrote.
     /// - Throws: A `Failure` if the program can't be started.
     package static func run(
-        _ program: String, _ arguments: [String], within time: Duration, limit: Int, keepsErrors: Bool = true
+        _ program: String, _ arguments: [String], within time: Duration, limit: Int, keepsErrors: Bool = true,
+        input: [UInt8] = [], variables: [String: String?] = [:]
     ) throws(Failure) -> (status: Int32?, output: [UInt8], errors: [UInt8]) {
         guard let outputEnds = try? SystemCall.pipe() else { throw noPipe(program) }
         let output = FileDescriptor(owning: outputEnds.reader)
@@ -40,16 +43,18 @@ package enum ProgramOutput {
         guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else {
             throw Failure("/dev/null can't be opened.", .inputOutput)
         }
+        var feed = try CommandInput(input)
         let child = try Failure.translating(
             ChildProcess.start(
-                program, with: arguments, input: nothing.number, output: outputEnds.writer,
+                program, with: arguments, variables: variables, input: feed.readingNumber, output: outputEnds.writer,
                 errors: keepsErrors ? errorEnds.writer : nothing.number, group: 0, inheritsFiles: false))
+        feed.closeReader()
         outputWriter = nil
         _ = consume outputWriter
         errorWriter = nil
         _ = consume errorWriter
         let deadline = ContinuousClock.now + time
-        let written = read([output.number, errors.number], until: deadline, limit)
+        let written = read([output.number, errors.number], until: deadline, limit, feeding: &feed)
         // It may have closed its output without ending.
         while ContinuousClock.now < deadline {
             if let status = try Failure.translating(child.status) { return (status, written[0], written[1]) }
@@ -64,13 +69,18 @@ package enum ProgramOutput {
         return (nil, written[0], written[1])
     }
 
+    /// Returns the first line of a program's messages; `nil` if there is none.
+    static func firstLine(_ messages: [UInt8]) -> String? {
+        messages.split(separator: UInt8(ascii: "\n")).first.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     private static func noPipe(_ program: String) -> Failure {
         Failure("Can't create a pipe for the output of \(program).", .inputOutput)
     }
 
-    /// Reads from descriptors until the end of them all or a deadline.
+    /// Reads from descriptors until the end of them all or a deadline, and meanwhile writes the input.
     private static func read(
-        _ readers: [Int32], until deadline: ContinuousClock.Instant, _ limit: Int
+        _ readers: [Int32], until deadline: ContinuousClock.Instant, _ limit: Int, feeding feed: inout CommandInput
     ) -> [[UInt8]] {
         var bytes = [[UInt8]](repeating: [], count: readers.count)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -78,10 +88,12 @@ package enum ProgramOutput {
         while waiting.contains(where: { $0.fd >= 0 }) {
             let left = ((deadline - .now) / .milliseconds(1)).rounded(.up)
             guard left > 0 else { break }
-            let ready = poll(&waiting, nfds_t(waiting.count), Int32(clamping: Int64(left)))
+            var awaited = waiting + [feed.awaited]
+            let ready = poll(&awaited, nfds_t(awaited.count), Int32(clamping: Int64(left)))
             if ready < 0, errno == EINTR { continue }
             guard ready > 0 else { break }
-            for index in waiting.indices where waiting[index].fd >= 0 && waiting[index].revents != 0 {
+            if awaited[waiting.count].revents != 0 { feed.write() }
+            for index in waiting.indices where waiting[index].fd >= 0 && awaited[index].revents != 0 {
                 let count = Glibc.read(waiting[index].fd, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 // `poll` ignores a descriptor of -1.
