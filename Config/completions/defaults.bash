@@ -192,13 +192,13 @@ _defaults() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    read|read-type|write|rename|delete|delete-all|domains|find|explain|describe|edit|reset|import|export|convert|diff|manifest|log|undo|redo|record|apply|tail|view|fleet|status|doctor|sync|socket|bridge|help)
+    read|read-type|write|rename|delete|delete-all|domains|find|explain|describe|edit|reset|import|export|convert|diff|manifest|log|undo|redo|record|apply|tail|view|fleet|gsettings|status|doctor|sync|socket|bridge|help)
         # Offer subcommand argument completions
         "_defaults_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find explain describe edit reset import export convert diff manifest log undo redo record apply tail view fleet status doctor sync socket bridge help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find explain describe edit reset import export convert diff manifest log undo redo record apply tail view fleet gsettings status doctor sync socket bridge help' -- "${cur}"))
         ;;
     esac
 }
@@ -1231,6 +1231,45 @@ _defaults_fleet() {
     case "${positional_number}" in
     *)
         __defaults_add_completions -W 'join'$'\n''approve'$'\n''add'$'\n''remove'$'\n''status'$'\n''review'$'\n''leave'$'\n''run'$'\n''init'$'\n''receive'$'\n''push'$'\n''rollout'
+        return
+        ;;
+    esac
+}
+
+_defaults_gsettings() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --prefer)
+    __defaults_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion gsettings -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--prefer')
+        __defaults_add_completions -W 'dconf'$'\n''defaultsd'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W 'enable'$'\n''disable'$'\n''status'$'\n''noise'
         return
         ;;
     esac

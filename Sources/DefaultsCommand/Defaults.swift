@@ -29,6 +29,7 @@ struct Defaults: ParsableCommand {
             CommandGroup(
                 name: "History", subcommands: [Log.self, Undo.self, Redo.self, Record.self, Apply.self]),
             CommandGroup(name: "Follow", subcommands: [Tail.self, View.self, Fleet.self]),
+            CommandGroup(name: "Desktop", subcommands: [GSettingsVerb.self]),
             CommandGroup(name: "Agent", subcommands: [Status.self, Doctor.self, Sync.self, Socket.self, Bridge.self]),
         ]
     )

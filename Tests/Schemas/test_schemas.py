@@ -6,6 +6,8 @@ that differs is a failure.
 """
 
 import collections
+import fnmatch
+import itertools
 import os
 import pathlib
 import plistlib
@@ -149,6 +151,27 @@ def gsettings_key(key):
     return described._replace(default=value_of(key.get_default_value()))
 
 
+def domain_of(path):
+    """Return the domain of a path, as GSettings' backend names it."""
+    return path.strip("/").replace("%", "%25").replace(".", "%2E").replace("/", ".")
+
+
+def domains_of(id, path, contained):
+    """Return the domains of a schema: of its path, of the schemas that contain it, or a pattern."""
+    if path:
+        return [domain_of(path)]
+    return sorted(map(domain_of, contained.get(id, []))) or [f"{id}*"]
+
+
+def contained_in(file):
+    """Return the paths at which schemas with a path contain others, by the ids of these."""
+    paths = {}
+    for parent in xml.etree.ElementTree.parse(file).getroot().findall("schema"):
+        for child in parent.findall("child") if parent.get("path") else []:
+            paths.setdefault(child.get("schema"), set()).add(f"{parent.get('path')}{child.get('name')}/")
+    return paths
+
+
 class GSettings(unittest.TestCase):
     def compare(self, name, schemas, compiled):
         # The compiler orders the nicks of an enumeration by its values; the manifest has the order of the schema.
@@ -158,11 +181,18 @@ class GSettings(unittest.TestCase):
 
         source = Gio.SettingsSchemaSource.new_from_directory(str(compiled), None, False)
         fixed, relocatable = source.list_schemas(False)
-        expected = {}
-        for id, pattern in [(id, id) for id in fixed] + [(id, f"{id}.*") for id in relocatable]:
+        contained, expected = {}, {}
+        for file in sorted(schemas.glob("*.gschema.xml")):
+            contained |= contained_in(file)
+        noise = subprocess.check_output([DEFAULTS, "gsettings", "noise"], text=True).split()
+        for id in fixed + relocatable:
             schema = source.lookup(id, False)
-            for name_of_key in schema.list_keys():
-                expected[f"{pattern} {name_of_key}"] = sorted_choices(gsettings_key(schema.get_key(name_of_key)))
+            for domain, name_of_key in itertools.product(
+                    domains_of(id, schema.get_path(), contained), schema.list_keys()):
+                key = sorted_choices(gsettings_key(schema.get_key(name_of_key)))
+                if any(fnmatch.fnmatchcase(f"{domain}/{name_of_key}", pattern) for pattern in noise):
+                    key = key._replace(scope="noise")
+                expected[f"{domain} {name_of_key}"] = key
         manifests, _ = imported(self, sorted(schemas.glob("*.gschema.xml")))
         found = {
             f"{domain} {key['pfm_name']}": sorted_choices(described(key))

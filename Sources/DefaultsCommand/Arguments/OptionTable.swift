@@ -63,6 +63,8 @@ enum OptionTable {
             flags: ["--read-only", "--print-url", "--allow-root"], options: []),
         Verb(names: ["fleet"], domains: .none, isPassthrough: true,
             flags: [], options: []),
+        Verb(names: ["gsettings"], domains: .none,
+            flags: ["--json"], options: ["--prefer"]),
         Verb(names: ["status"], domains: .none,
             flags: ["--json"], options: []),
         Verb(names: ["doctor"], domains: .none,

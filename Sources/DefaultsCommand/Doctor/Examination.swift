@@ -49,6 +49,7 @@ struct Examination {
             location.both.map { HistoryExamination($0.directory, at: $0.address, in: environment).findings } ?? []
         findings += SystemExamination.findings(system)
         findings += PortalExamination.findings(environment)
+        findings += GSettingsExamination.findings(environment)
         findings += ManifestExamination.findings(environment)
         if let directory = location.directory { findings += FleetExamination.findings(directory, in: environment) }
         // The agent reports some of the same errors.

@@ -21,11 +21,12 @@ struct ManifestVerb: ParsableCommand {
             with --quiet. The exit status is 65 if there are mistakes.
 
             `import` reads schemas of GSettings (.gschema.xml) and KConfig (.kcfg), and writes a manifest for each to \
-            a directory, by default $XDG_DATA_HOME/defaultsd/manifests. Several schemas of one domain become one \
-            manifest, and keys that an existing manifest lacks are added to it; those that it has stay as they are, \
-            and so do its comments, unless --force replaces the file. Defaults of vendors (.gschema.override) apply \
-            if they are beside the schemas, or named. What can't be expressed, and each file that can't be read, is \
-            named on standard error; the other files are imported.
+            a directory, by default $XDG_DATA_HOME/defaultsd/manifests. A schema of GSettings is named by its path, as \
+            the backend of `defaults gsettings` names it, and a relocatable one by a pattern. Several schemas of one \
+            domain become one manifest, and keys that an existing manifest lacks are added to it; those that it has \
+            stay as they are, and so do its comments, unless --force replaces the file. Defaults of vendors \
+            (.gschema.override) apply if they are beside the schemas, or named. What can't be expressed, and each file \
+            that can't be read, is named on standard error; the other files are imported.
 
             `keys` prints source code with a typed key for each key of a manifest: its default, its documentation, an \
             enumeration for a list of values, and a check of ranges. In Swift, it uses DefaultsKit; the build plugin \

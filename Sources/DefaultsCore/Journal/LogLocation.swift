@@ -86,4 +86,12 @@ package struct LogLocation: Hashable, Sendable {
     package static func fleetDirectory(for directory: PreferencesDirectory, environment: Environment) -> String? {
         stateHome(environment).map { "\($0)/defaultsd/\(directory.resolvedPathHash).fleet" }
     }
+
+    /// Returns the path of the directory for the values that dconf had when GSettings was switched to the agent, or
+    /// back; `nil` if the user has no home directory.
+    package static func gsettingsDirectory(
+        for directory: PreferencesDirectory, environment: Environment
+    ) -> String? {
+        stateHome(environment).map { "\($0)/defaultsd/\(directory.resolvedPathHash).gsettings" }
+    }
 }

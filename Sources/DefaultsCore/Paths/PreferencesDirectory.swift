@@ -220,7 +220,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return String(cString: working)
     }
 
-    private static func standardPath(_ environment: Environment) throws(DefaultsError) -> String {
+    /// Returns the path of the default directory, which may name another one.
+    package static func standardPath(_ environment: Environment) throws(DefaultsError) -> String {
         // A relative XDG_CONFIG_HOME must be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
         if let configured = environment["XDG_CONFIG_HOME"], Path.isAbsolute(configured) { return configured }
         guard let home = environment.home else {

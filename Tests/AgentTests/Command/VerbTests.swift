@@ -191,6 +191,17 @@ struct VerbTests {
             errors: "defaults: \"\" isn't a valid domain name: a name has at least one character.\n"),
     ]
 
+    static let gsettings: [CommandCase] = [
+        .fails(
+            ["gsettings", "status", "--prefer", "dconf"], status: 64,
+            "--prefer is for enable and disable. See `defaults help gsettings`."),
+        .fails(["gsettings", "enable", "--json"], status: 64, "--json is for status. See `defaults help gsettings`."),
+        .fails(
+            ["--directory", "$P", "gsettings", "status"], status: 64,
+            "`defaults gsettings` works on the preferences that your programs use. Don't use --directory or --socket."),
+        .prints(["gsettings", "disable"], output: "GSettings doesn't use defaultsd."),
+    ]
+
     static let nearNames: [CommandCase] =
         [
             ("raed", " Did you mean \"read\"?"), ("tial", " Did you mean \"tail\"?"),
@@ -363,7 +374,7 @@ struct VerbTests {
 
     @Test(
         "A verb does the same with and without an agent",
-        arguments: explain + effective + places + diff + sync + nearNames)
+        arguments: explain + effective + places + diff + sync + gsettings + nearNames)
     func same(_ row: CommandCase) throws { try row.check() }
 
     @Test("A managed value wins over all others", .enabled(if: geteuid() == 0))
