@@ -4,16 +4,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-from world import HERE, World, wait_for
+from world import HERE, MODULES, SCHEMAS, Client, World, wait_for
+
+sys.path.append(str(HERE / "../Fleet"))
+from machines import Machine  # noqa: E402
 
 DOMAIN = "org.defaultsd.test"
 
 
 class WindowTests(World):
+    """Programs with windows, on a display of their own."""
+
     def start_display(self) -> str:
         number, end = os.pipe()
         server = subprocess.Popen(
@@ -54,6 +62,58 @@ class WindowTests(World):
         self.assertEqual(window.returncode, 0)
 
 
+    def test_an_editor_of_debian_follows_and_is_named(self) -> None:
+        domain, key = "org.xfce.mousepad.preferences.window", "menubar-visible"
+        environment = {**self.environment, "DISPLAY": self.start_display(), "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1"}
+        editor = subprocess.Popen(["mousepad", "--disable-server"], env=environment, stderr=subprocess.DEVNULL)
+        self.addCleanup(editor.wait)
+        self.addCleanup(editor.kill)
+        window = subprocess.check_output(
+            ["xdotool", "search", "--sync", "--onlyvisible", "--class", "mousepad"], env=environment, text=True,
+            timeout=60).split()[0]
+
+        def toggle() -> None:
+            subprocess.run(
+                ["xdotool", "windowfocus", "--sync", window, "key", "ctrl+m"], env=environment, check=True, timeout=60)
+
+        defaults = self.agent.defaults(domain)
+        toggle()
+        wait_for(lambda: defaults.read(key) is False, "a menu bar that is hidden")
+        self.assertIn("(mousepad", self.defaults("log", domain).splitlines()[0])
+        self.defaults("undo", domain)
+        self.assertIsNone(defaults.read(key))
+        # The editor hides its menu bar only if the undo has shown it.
+        wait_for(lambda: toggle() or defaults.read(key) is False, "a menu bar that is hidden again", timeout=60)
+        self.assertIsNone(editor.poll())
+
+
+class FleetTests(unittest.TestCase):
+    def test_programs_on_another_machine_follow(self) -> None:
+        place = tempfile.mkdtemp(prefix="gsettings-fleet.")
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        folder = Path(place) / "folder"
+        folder.mkdir()
+        machines = []
+        for name in ("here", "there"):
+            machine = Machine(place, name, folder)
+            self.addCleanup(machine.end)
+            machine.environment |= {
+                "GIO_EXTRA_MODULES": MODULES, "GSETTINGS_BACKEND": "defaultsd", "GSETTINGS_SCHEMA_DIR": SCHEMAS}
+            machines.append(machine)
+        here, there = machines
+        here.found()
+        here.start()
+        there.join(here)
+        there.start()
+        subprocess.run(["gsettings", "set", DOMAIN, "name", "ada"], env=here.environment, check=True)
+        client = Client(there.environment, DOMAIN)
+        self.addCleanup(client.close)
+        here.fleet("add", DOMAIN)
+        self.assertEqual(client.take_signals(1), ["changed name 'ada'"])
+        client("set", "count", "5")
+        wait_for(lambda: here.value(DOMAIN, "count") == 5, "the value of the other machine")
+
+
 class LanguageTests(World):
     def test_javascript_follows_and_sets(self) -> None:
         self.gsettings("set", DOMAIN, "count", "1")
@@ -67,7 +127,7 @@ class LanguageTests(World):
         self.assertEqual(next(self.agent.defaults(DOMAIN).history()).origin["program"], "gjs")
 
     def test_the_examples_of_the_page_run(self) -> None:
-        page = Path(HERE / "../../Sources/DefaultsCore/DefaultsCore.docc/GNOMEsSettings.md").read_text()
+        page = Path(HERE / "../../Sources/DefaultsKit/DefaultsKit.docc/GNOMEsSettings.md").read_text()
         example = page.split("```python\n")[1].split("```")[0]
         program = subprocess.Popen(
             ["/usr/bin/python3", "-u", "-c", example], env=self.environment, text=True, stdout=subprocess.PIPE)

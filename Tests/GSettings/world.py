@@ -26,14 +26,14 @@ TIMEOUT = 20.0
 def compile_schemas(**files: str) -> None:
     """Compile the schemas of the tests, and others."""
     for name, text in files.items():
-        (Path(_schemas) / f"{name}.gschema.xml").write_text(text)
-    subprocess.run(["glib-compile-schemas", "--strict", _schemas], check=True)
+        (Path(SCHEMAS) / f"{name}.gschema.xml").write_text(text)
+    subprocess.run(["glib-compile-schemas", "--strict", SCHEMAS], check=True)
 
 
-_schemas = tempfile.mkdtemp(prefix="gsettings-schemas.")
-atexit.register(shutil.rmtree, _schemas)
+SCHEMAS = tempfile.mkdtemp(prefix="gsettings-schemas.")
+atexit.register(shutil.rmtree, SCHEMAS)
 for schema_file in HERE.glob("*.xml"):
-    shutil.copy(schema_file, Path(_schemas) / (schema_file.stem + ".gschema.xml"))
+    shutil.copy(schema_file, Path(SCHEMAS) / (schema_file.stem + ".gschema.xml"))
 compile_schemas()
 
 
@@ -98,7 +98,7 @@ class Client:
     def take_signals(self, count: int = 0) -> list[str]:
         """Return the signals that have arrived since the last call, once there are so many of them."""
         wait_for(lambda: self._drain() or len(self.signals) >= count, lambda: f"{count} signals, not {self.signals}")
-        # What was sent before this command has arrived after it.
+        # Signals that were sent before this command have arrived after it.
         self("threads")
         result, self.signals = self.signals, []
         return result
@@ -134,7 +134,7 @@ class World(unittest.TestCase):
         self.environment = {
             **self.agent.environment, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"),
             "XDG_CACHE_HOME": str(home / ".cache"), "XDG_DATA_HOME": str(home / ".local"),
-            "GIO_EXTRA_MODULES": MODULES, "GSETTINGS_SCHEMA_DIR": _schemas, "GSETTINGS_BACKEND": "defaultsd",
+            "GIO_EXTRA_MODULES": MODULES, "GSETTINGS_SCHEMA_DIR": SCHEMAS, "GSETTINGS_BACKEND": "defaultsd",
             "PATH": f"{os.path.dirname(program('defaultsd'))}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
         }
         self.environment.pop("DBUS_SESSION_BUS_ADDRESS", None)
