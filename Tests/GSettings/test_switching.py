@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import subprocess
-import time
 import unittest
 from pathlib import Path
 
@@ -229,9 +228,11 @@ class SwitchingTests(DconfWorld):
         program = ["defaults", "gsettings", "enable"]
         for attempt in range(12):
             process = subprocess.Popen(program, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(generator.uniform(0.01, 0.5))
-            process.kill()
-            process.communicate()
+            try:
+                process.communicate(timeout=generator.uniform(0.01, 0.5))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
             self.assertEqual(self.dconf("dump", "/"), dump)
             if self.switch.exists():
                 self.switching("disable")
@@ -283,6 +284,23 @@ class SwitchingTests(DconfWorld):
         log = wait_for(lambda: self.defaults("log", domain), "the log")
         self.assertNotIn("\"x\"", log)
         self.assertIn("secret-free", log)
+
+
+class WithoutAgentTests(DconfWorld):
+    starts_agent = False
+
+    def test_values_become_files_and_return(self) -> None:
+        self.environment["DEFAULTS_NO_AGENT"] = "1"
+        self.load((HERE / "dump.txt").read_text())
+        dump, listed = self.dconf("dump", "/"), self.listed()
+        self.switching("enable")
+        self.assertEqual(self.listed(), listed)
+        self.assertTrue(self.file(CUSTOM).is_file())
+        self.defaults("write", DOMAIN, "count", "-int", "5")
+        self.switching("disable")
+        self.assertEqual(self.dconf("read", f"{KEY}/count"), "5")
+        self.dconf("reset", f"{KEY}/count")
+        self.assertEqual(self.dconf("dump", "/"), dump)
 
 
 if __name__ == "__main__":
