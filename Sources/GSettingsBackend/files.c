@@ -33,14 +33,6 @@ typedef struct {
 static const char *const containers[] = {"array", "dict", NULL};
 static const char *const scalars[] = {"data", "date", "false", "integer", "key", "real", "string", "true", NULL};
 
-static void drop(gpointer value) {
-    g_variant_unref(g_variant_ref_sink(value));
-}
-
-static GVariant *unrepresentable(void) {
-    return g_variant_new_tuple(NULL, 0);
-}
-
 static void fail(GError **error, const char *reason) {
     g_set_error_literal(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, reason);
 }
@@ -61,7 +53,7 @@ static void add(Reader *self, GVariant *value, GError **error) {
         g_ptr_array_add(container->items, g_variant_new_dict_entry(
             g_variant_new_take_string(g_steal_pointer(&container->key)), g_variant_new_variant(value)));
     } else {
-        drop(value);
+        plist_drop(value);
         fail(error, container ? "A value has no key." : "There are two values at the top level.");
     }
 }
@@ -77,7 +69,7 @@ static void begin_element(
     if (is_first != is_plist || self->text) {
         fail(error, self->text ? "An element with text contains another one." : "The root isn't <plist>.");
     } else if (g_strv_contains(containers, name)) {
-        Container container = {.is_dictionary = name[0] == 'd', .items = g_ptr_array_new_with_free_func(drop)};
+        Container container = {.is_dictionary = name[0] == 'd', .items = g_ptr_array_new_with_free_func(plist_drop)};
         g_array_append_val(self->containers, container);
     } else if (g_strv_contains(scalars, name)) {
         self->text = g_string_new(NULL);
@@ -91,19 +83,19 @@ static GVariant *integer_of(const char *text) {
     const char *digits = text + (text[0] == '-' || text[0] == '+' ? 1 : 0);
     gboolean is_hexadecimal = digits[0] == '0' && (digits[1] | 0x20) == 'x';
     if (is_hexadecimal) digits += 2;
-    char *end = NULL;
-    errno = 0;
-    guint64 magnitude = g_ascii_strtoull(digits, &end, is_hexadecimal ? 16 : 10);
-    if (!g_ascii_isxdigit(digits[0]) || *end) return NULL;
-    if (errno || (is_negative && magnitude > G_MAXINT64 + 1ull)) return unrepresentable();
+    guint64 magnitude = 0;
+    g_autoptr(GError) error = NULL;
+    gboolean is_number =
+        g_ascii_string_to_unsigned(digits, is_hexadecimal ? 16 : 10, 0, G_MAXUINT64, &magnitude, &error);
+    if (g_error_matches(error, G_NUMBER_PARSER_ERROR, G_NUMBER_PARSER_ERROR_INVALID)) return NULL;
+    if (!is_number || (is_negative && magnitude > G_MAXINT64 + 1ull)) return plist_unrepresentable();
     if (is_negative) return g_variant_new_int64((gint64)-magnitude);
     return magnitude > G_MAXINT64 ? g_variant_new_uint64(magnitude) : g_variant_new_int64((gint64)magnitude);
 }
 
 static GVariant *real_of(const char *text) {
-    char *end = NULL;
-    double value = g_ascii_strtod(text, &end);
-    return text[0] && *end == 0 ? g_variant_new_double(value) : NULL;
+    double value;
+    return plist_parse_real(text, &value) ? g_variant_new_double(value) : NULL;
 }
 
 static GVariant *date_of(const char *text) {
@@ -129,17 +121,12 @@ static GVariant *scalar_of(const char *name, GString *text) {
 }
 
 static GVariant *value_of(Container *container, guint levels_above) {
-    // Values that are nested too deeply can't be told apart from those nested more deeply still.
+    // Everything below this level is dropped, so the value is unusable.
     if (levels_above >= PLIST_LEVELS) {
         g_ptr_array_unref(container->items);
-        return unrepresentable();
+        return plist_unrepresentable();
     }
-    if (container->is_dictionary) return plist_dictionary(container->items);
-    GPtrArray *items = container->items;
-    GVariant *value = g_variant_new_array(G_VARIANT_TYPE_VARIANT, (GVariant *const *)items->pdata, items->len);
-    g_ptr_array_set_free_func(items, NULL);
-    g_ptr_array_unref(items);
-    return value;
+    return container->is_dictionary ? plist_dictionary(container->items) : plist_array(container->items);
 }
 
 static void end_element(GMarkupParseContext *context, const char *name, gpointer data, GError **error) {
@@ -236,7 +223,7 @@ static GVariant *parse(GByteArray *bytes, char **reason) {
         return NULL;
     }
     if (bytes->len >= 6 && memcmp(bytes->data, "bplist", 6) == 0) {
-        GVariant *values = plist_decode(bytes->data, bytes->len);
+        GVariant *values = plist_decode_file(bytes->data, bytes->len);
         if (!values) *reason = g_strdup("It is damaged.");
         return values;
     }

@@ -1,6 +1,5 @@
 #include "mapping.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "location.h"
@@ -18,7 +17,8 @@
 
 char *mapping_domain(const char *name, const char **key) {
     const char *slash = strrchr(name, '/');
-    if (name[0] != '/' || !g_utf8_validate(name, -1, NULL)) return NULL;
+    // An empty part would make two paths one domain.
+    if (name[0] != '/' || strstr(name, "//") || !g_utf8_validate(name, -1, NULL)) return NULL;
     *key = slash + 1;
     gsize size = slash > name ? (gsize)(slash - name - 1) : 0;
     const char *path = name + 1;
@@ -32,7 +32,7 @@ char *mapping_domain(const char *name, const char **key) {
             g_string_append_c(domain, path[i] == '/' ? '.' : path[i]);
         }
     }
-    // The names of the domain of all programs, which no path means.
+    // No path stands for the domain of all programs.
     static const char *const global[] = {"NSGlobalDomain", "Apple Global Domain", "kCFPreferencesAnyApplication", NULL};
     if (g_strv_contains(global, domain->str)) {
         g_autofree char *first = g_strdup_printf("%%%02X", (guint8)domain->str[0]);
@@ -77,46 +77,18 @@ static GVariant *boxed(GVariant *plist) {
     return g_variant_new_variant(plist);
 }
 
-// Returns the key and the value of a dictionary's entry as an array of two.
-static GVariant *pair_of(GVariant *key, GVariant *plist) {
-    GVariant *parts[] = {boxed(to_plist(key, 1)), boxed(plist)};
-    return array_of(parts, 2);
-}
-
 // Returns the property list of a GVariant's dictionary: a dictionary, sorted, in which the last of several equal keys
-// wins. If Unicode takes some keys for the same, no property list has them; then it is an array of pairs.
+// wins.
 static GVariant *dictionary_to_plist(GVariant *value, guint levels) {
-    gsize count = g_variant_n_children(value);
-    g_autoptr(GHashTable) spellings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    g_autoptr(GHashTable) positions = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    gboolean is_ambiguous = FALSE;
-    for (gsize i = 0; i < count; i++) {
-        g_autoptr(GVariant) entry = g_variant_get_child_value(value, i);
-        g_autoptr(GVariant) key = g_variant_get_child_value(entry, 0);
-        char *text = text_of_key(key);
-        if (!g_str_is_ascii(text)) {
-            char *normal = g_utf8_normalize(text, -1, G_NORMALIZE_NFC);
-            const char *other = g_hash_table_lookup(spellings, normal);
-            is_ambiguous = is_ambiguous || (other && !g_str_equal(other, text));
-            g_hash_table_replace(spellings, normal, g_strdup(text));
-        }
-        g_hash_table_replace(positions, text, GSIZE_TO_POINTER(i));
-    }
-    GPtrArray *items = g_ptr_array_new();
-    for (gsize i = 0; i < count; i++) {
+    GPtrArray *entries = g_ptr_array_new();
+    for (gsize i = 0; i < g_variant_n_children(value); i++) {
         g_autoptr(GVariant) entry = g_variant_get_child_value(value, i);
         g_autoptr(GVariant) key = g_variant_get_child_value(entry, 0);
         g_autoptr(GVariant) child = g_variant_get_child_value(entry, 1);
-        g_autofree char *text = text_of_key(key);
-        if (GPOINTER_TO_SIZE(g_hash_table_lookup(positions, text)) != i) continue;
-        GVariant *plist = to_plist(child, levels);
-        g_ptr_array_add(items, is_ambiguous ? boxed(pair_of(key, plist))
-            : g_variant_new_dict_entry(g_variant_new_string(text), boxed(plist)));
+        g_ptr_array_add(entries, g_variant_new_dict_entry(
+            g_variant_new_take_string(text_of_key(key)), boxed(to_plist(child, levels))));
     }
-    if (!is_ambiguous) return plist_dictionary(items);
-    GVariant *result = array_of((GVariant *const *)items->pdata, items->len);
-    g_ptr_array_unref(items);
-    return result;
+    return plist_dictionary(entries);
 }
 
 static gboolean is_string(GVariant *plist) {
@@ -131,14 +103,9 @@ static gboolean is_dictionary(GVariant *plist) {
     return g_variant_is_of_type(plist, G_VARIANT_TYPE_VARDICT);
 }
 
-static GVariant *item_of(GVariant *array, gsize i) {
-    g_autoptr(GVariant) box = g_variant_get_child_value(array, i);
-    return g_variant_get_variant(box);
-}
-
 static gboolean has_only_strings(GVariant *array) {
     for (gsize i = 0; i < g_variant_n_children(array); i++) {
-        g_autoptr(GVariant) item = item_of(array, i);
+        g_autoptr(GVariant) item = plist_item(array, i);
         if (!is_string(item)) return FALSE;
     }
     return TRUE;
@@ -197,15 +164,15 @@ static GVariant *variant_to_plist(GVariant *inner, guint levels) {
 static gboolean may_be_array(const GVariantType *type) {
     char first = g_variant_type_peek_string(type)[0];
     return first == '(' || first == '{' || first == 'm' || first == 'v'
-        || (first == 'a' && !g_variant_type_equal(type, G_VARIANT_TYPE_BYTESTRING));
+        || (first == 'a' && !g_variant_type_equal(type, G_VARIANT_TYPE_BYTESTRING)
+            && !g_variant_type_is_subtype_of(type, G_VARIANT_TYPE_DICTIONARY));
 }
 
 static GVariant *maybe_to_plist(GVariant *value, guint levels) {
     g_autoptr(GVariant) inner = g_variant_get_maybe(value);
     if (!inner) return array_of(NULL, 0);
     GVariant *plist = to_plist(inner, levels);
-    gboolean is_plain = g_variant_is_of_type(inner, G_VARIANT_TYPE_DICTIONARY) && is_dictionary(plist);
-    if (is_plain || !may_be_array(g_variant_get_type(inner))) return plist;
+    if (!may_be_array(g_variant_get_type(inner))) return plist;
     GVariant *box = boxed(plist);
     return array_of(&box, 1);
 }
@@ -281,18 +248,7 @@ static GVariant *from_plist(GVariant *plist, const GVariantType *type);
 static gboolean parse_integer(const char *text, gboolean *is_negative, guint64 *magnitude) {
     *is_negative = text[0] == '-';
     if (text[0] == '-' || text[0] == '+') text++;
-    if (!g_ascii_isdigit(text[0])) return FALSE;
-    char *end = NULL;
-    errno = 0;
-    *magnitude = g_ascii_strtoull(text, &end, 10);
-    return *end == 0 && errno == 0;
-}
-
-static gboolean parse_real(const char *text, double *number) {
-    char *end = NULL;
-    if (text[0] == 0 || g_ascii_isspace(text[0])) return FALSE;
-    *number = g_ascii_strtod(text, &end);
-    return *end == 0;
+    return g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, magnitude, NULL);
 }
 
 // Returns whether a property list is a whole number, perhaps as a real or as text.
@@ -314,7 +270,7 @@ static gboolean get_integer(GVariant *plist, gboolean *is_negative, guint64 *mag
     case 'd':
         real = g_variant_get_double(plist);
         *is_negative = real < 0;
-        // 2^64 is the first that is too large, and NaN is less than nothing.
+        // 2^64 is the first that is too large, and comparisons with NaN are false.
         if (!((real < 0 ? -real : real) < 18446744073709551616.0)) return FALSE;
         *magnitude = (guint64)(real < 0 ? -real : real);
         return (double)*magnitude == (real < 0 ? -real : real);
@@ -335,7 +291,7 @@ static gboolean get_real(GVariant *plist, double *number) {
         *number = (double)g_variant_get_uint64(plist);
         return TRUE;
     case 's':
-        return parse_real(g_variant_get_string(plist, NULL), number);
+        return plist_parse_real(g_variant_get_string(plist, NULL), number);
     case '(': {
         guint8 marker = 0;
         if (g_variant_n_children(plist) == 2) g_variant_get(plist, "(yd)", &marker, number);
@@ -381,24 +337,9 @@ static GVariant *integer_from_plist(GVariant *plist, char type) {
         if (ranges[i].type == type && magnitude > (is_negative ? ranges[i].least : ranges[i].most)) return NULL;
     }
     guint64 bits = is_negative ? -magnitude : magnitude;
-    switch (type) {
-    case 'y':
-        return g_variant_new_byte((guint8)bits);
-    case 'n':
-        return g_variant_new_int16((gint16)bits);
-    case 'q':
-        return g_variant_new_uint16((guint16)bits);
-    case 'i':
-        return g_variant_new_int32((gint32)bits);
-    case 'h':
-        return g_variant_new_handle((gint32)bits);
-    case 'u':
-        return g_variant_new_uint32((guint32)bits);
-    case 'x':
-        return g_variant_new_int64((gint64)bits);
-    default:
-        return g_variant_new_uint64(bits);
-    }
+    const char format[] = {type, 0};
+    // As arguments, all numbers of at most 32 bits have one size.
+    return type == 'x' || type == 't' ? g_variant_new(format, bits) : g_variant_new(format, (gint32)bits);
 }
 
 static GVariant *string_from_plist(GVariant *plist, char type) {
@@ -421,23 +362,13 @@ static GVariant *entry_from_plist(GVariant *key, GVariant *value, const GVariant
     return read_key && read_value ? g_variant_take_ref(g_variant_new_dict_entry(read_key, read_value)) : NULL;
 }
 
-// Reads a dictionary from one, or from an array of pairs.
 static GVariant *dictionary_from_plist(GVariant *plist, const GVariantType *type) {
-    if (!is_dictionary(plist) && !is_array(plist)) return NULL;
+    if (!is_dictionary(plist)) return NULL;
     g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
     for (gsize i = 0; i < g_variant_n_children(plist); i++) {
-        g_autoptr(GVariant) entry = NULL, key = NULL, value = NULL;
-        if (is_dictionary(plist)) {
-            entry = g_variant_get_child_value(plist, i);
-            g_autoptr(GVariant) box = g_variant_get_child_value(entry, 1);
-            key = g_variant_get_child_value(entry, 0);
-            value = g_variant_get_variant(box);
-        } else {
-            entry = item_of(plist, i);
-            if (!is_array(entry) || g_variant_n_children(entry) != 2) return NULL;
-            key = item_of(entry, 0);
-            value = item_of(entry, 1);
-        }
+        g_autoptr(GVariant) entry = g_variant_get_child_value(plist, i);
+        g_autoptr(GVariant) key = g_variant_get_child_value(entry, 0), box = g_variant_get_child_value(entry, 1);
+        g_autoptr(GVariant) value = g_variant_get_variant(box);
         if (!add(entries, entry_from_plist(key, value, type))) return NULL;
     }
     return g_variant_new_array(type, (GVariant *const *)entries->pdata, entries->len);
@@ -456,7 +387,7 @@ static GVariant *array_from_plist(GVariant *plist, const GVariantType *element) 
     if (!is_array(plist)) return NULL;
     g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
     for (gsize i = 0; i < g_variant_n_children(plist); i++) {
-        g_autoptr(GVariant) item = item_of(plist, i);
+        g_autoptr(GVariant) item = plist_item(plist, i);
         if (!add(items, from_plist(item, element))) return NULL;
     }
     return g_variant_new_array(element, (GVariant *const *)items->pdata, items->len);
@@ -468,7 +399,7 @@ static GVariant *tuple_from_plist(GVariant *plist, const GVariantType *type) {
     g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)g_variant_unref);
     const GVariantType *part = g_variant_type_first(type);
     for (gsize i = 0; i < g_variant_n_children(plist); i++, part = g_variant_type_next(part)) {
-        g_autoptr(GVariant) item = item_of(plist, i);
+        g_autoptr(GVariant) item = plist_item(plist, i);
         if (!add(items, from_plist(item, part))) return NULL;
     }
     if (g_variant_type_is_dict_entry(type)) return g_variant_new_dict_entry(items->pdata[0], items->pdata[1]);
@@ -481,7 +412,7 @@ static GVariant *maybe_from_plist(GVariant *plist, const GVariantType *element) 
         gsize count = g_variant_n_children(plist);
         if (count == 0) return g_variant_new_maybe(element, NULL);
         if (count != 1 || !may_be_array(element)) return NULL;
-        g_autoptr(GVariant) item = item_of(plist, 0);
+        g_autoptr(GVariant) item = plist_item(plist, 0);
         inner = from_plist(item, element);
     } else {
         inner = from_plist(plist, element);

@@ -7,7 +7,7 @@
 // key, which is a part of `name`. A name that ends in `/` has the key "". Returns NULL if it can't be a domain's.
 char *mapping_domain(const char *name, const char **key);
 
-// Returns the property list of a value, in the only form that it has; NULL if the value is nested too deeply, or
+// Returns the property list of a value, in its canonical form; NULL if the value is nested too deeply, or
 // too large for a message.
 GVariant *mapping_to_plist(GVariant *value);
 

@@ -5,13 +5,12 @@
 static const char header[] = "bplist00";
 #define HEADER_SIZE (sizeof(header) - 1)
 
-// The limit of the protocol and of the agent's files for values in containers that several references share.
-#define VALUES_PER_BYTE 16
-
 typedef struct {
     const guint8 *bytes;
-    gsize size, offsets, count, values;
+    gsize size, offsets, count;
     guint offset_size, reference_size;
+    // The values, and the bytes of text and data, that may still come. What is shared counts once for each reference.
+    guint64 values, text;
 } Decoder;
 
 static guint64 integer_at(const guint8 *bytes, guint size) {
@@ -27,8 +26,19 @@ static double real_at(const guint8 *bytes) {
     return value;
 }
 
-static GVariant *unrepresentable(void) {
+GVariant *plist_unrepresentable(void) {
     return g_variant_new_tuple(NULL, 0);
+}
+
+void plist_drop(gpointer value) {
+    g_variant_unref(g_variant_ref_sink(value));
+}
+
+gboolean plist_parse_real(const char *text, double *number) {
+    char *end = NULL;
+    if (text[0] == 0 || g_ascii_isspace(text[0])) return FALSE;
+    *number = g_ascii_strtod(text, &end);
+    return *end == 0;
 }
 
 // Returns whether `count` items of `size` bytes begin at a position of the bytes before the table of offsets.
@@ -36,24 +46,31 @@ static gboolean fits(const Decoder *self, gsize at, guint64 count, guint size) {
     return at <= self->offsets && count <= (self->offsets - at) / size;
 }
 
+// Returns the same for text or data, and subtracts it from what may come.
+static gboolean admits(Decoder *self, gsize at, guint64 count, guint size) {
+    if (!fits(self, at, count, size) || count * size > self->text) return FALSE;
+    self->text -= count * size;
+    return TRUE;
+}
+
 static GVariant *integer_of_16(const guint8 *bytes) {
     guint64 high = integer_at(bytes, 8), low = integer_at(bytes + 8, 8);
     if (high == 0) return low > G_MAXINT64 ? g_variant_new_uint64(low) : g_variant_new_int64((gint64)low);
-    return high == G_MAXUINT64 && low > G_MAXINT64 ? g_variant_new_int64((gint64)low) : unrepresentable();
+    return high == G_MAXUINT64 && low > G_MAXINT64 ? g_variant_new_int64((gint64)low) : plist_unrepresentable();
 }
 
 static GVariant *string_of_utf16(const guint8 *bytes, gsize count) {
     g_autofree gunichar2 *units = g_new(gunichar2, count + 1);
     for (gsize i = 0; i < count; i++) {
         units[i] = (gunichar2)integer_at(bytes + 2 * i, 2);
-        if (units[i] == 0) return unrepresentable();
+        if (units[i] == 0) return plist_unrepresentable();
     }
     char *text = g_utf16_to_utf8(units, (glong)count, NULL, NULL, NULL);
-    return text ? g_variant_new_take_string(text) : unrepresentable();
+    return text ? g_variant_new_take_string(text) : plist_unrepresentable();
 }
 
 static GVariant *string_of_utf8(const guint8 *bytes, gsize count) {
-    if (!g_utf8_validate_len((const char *)bytes, count, NULL)) return unrepresentable();
+    if (!g_utf8_validate_len((const char *)bytes, count, NULL)) return plist_unrepresentable();
     return g_variant_new_take_string(g_strndup((const char *)bytes, count));
 }
 
@@ -74,7 +91,7 @@ GVariant *plist_dictionary(GPtrArray *entries) {
     for (guint i = 0; i < entries->len; i++) {
         gpointer entry = entries->pdata[i];
         if (count > 0 && compare_entries(&entries->pdata[count - 1], &entry) == 0) {
-            g_variant_unref(g_variant_ref_sink(entries->pdata[--count]));
+            plist_drop(entries->pdata[--count]);
         }
         entries->pdata[count++] = entry;
     }
@@ -84,26 +101,34 @@ GVariant *plist_dictionary(GPtrArray *entries) {
     return result;
 }
 
+GVariant *plist_array(GPtrArray *items) {
+    GVariant *result = g_variant_new_array(G_VARIANT_TYPE_VARIANT, (GVariant *const *)items->pdata, items->len);
+    g_ptr_array_set_free_func(items, NULL);
+    g_ptr_array_unref(items);
+    return result;
+}
+
+GVariant *plist_item(GVariant *array, gsize i) {
+    g_autoptr(GVariant) box = g_variant_get_child_value(array, i);
+    return g_variant_get_variant(box);
+}
+
 static GVariant *decode(Decoder *self, guint64 index, guint levels);
 
 static GVariant *decode_reference(Decoder *self, gsize references, gsize i, guint levels) {
     return decode(self, integer_at(self->bytes + references + i * self->reference_size, self->reference_size), levels);
 }
 
-static void drop(gpointer value) {
-    g_variant_unref(g_variant_ref_sink(value));
-}
-
 // Decodes an array, or a dictionary: all keys, and then all values.
 static GVariant *decode_container(Decoder *self, gsize at, gsize count, gboolean is_dictionary, guint levels) {
-    if (levels == 0) return unrepresentable();
-    GPtrArray *items = g_ptr_array_new_full((guint)count, drop);
+    if (levels == 0) return plist_unrepresentable();
+    GPtrArray *items = g_ptr_array_new_full((guint)count, plist_drop);
     for (gsize i = 0; i < count; i++) {
         GVariant *key = is_dictionary ? decode_reference(self, at, i, 0) : NULL;
         GVariant *value = is_dictionary && !key ? NULL
             : decode_reference(self, at, is_dictionary ? count + i : i, levels - 1);
         if (!value) {
-            if (key) drop(key);
+            if (key) plist_drop(key);
             g_ptr_array_unref(items);
             return NULL;
         }
@@ -112,20 +137,17 @@ static GVariant *decode_container(Decoder *self, gsize at, gsize count, gboolean
         } else if (g_variant_is_of_type(key, G_VARIANT_TYPE_STRING)) {
             g_ptr_array_add(items, g_variant_new_dict_entry(key, g_variant_new_variant(value)));
         } else {
-            drop(key);
-            drop(value);
+            plist_drop(key);
+            plist_drop(value);
         }
     }
-    if (is_dictionary) return plist_dictionary(items);
-    GVariant *result = g_variant_new_array(G_VARIANT_TYPE_VARIANT, (GVariant *const *)items->pdata, items->len);
-    g_ptr_array_set_free_func(items, NULL);
-    g_ptr_array_unref(items);
-    return result;
+    return is_dictionary ? plist_dictionary(items) : plist_array(items);
 }
 
 // Decodes an object, whose containers have at most `levels` levels; returns a floating value, or NULL for damage.
 static GVariant *decode(Decoder *self, guint64 index, guint levels) {
-    if (index >= self->count || self->values++ > VALUES_PER_BYTE * self->size) return NULL;
+    if (index >= self->count || self->values == 0) return NULL;
+    self->values--;
     guint64 offset = integer_at(self->bytes + self->offsets + index * self->offset_size, self->offset_size);
     if (offset < HEADER_SIZE || offset >= self->offsets) return NULL;
     gsize at = (gsize)offset;
@@ -142,7 +164,7 @@ static GVariant *decode(Decoder *self, guint64 index, guint levels) {
     const guint8 *bytes = self->bytes + at;
     switch (kind) {
     case 0x0:
-        return low == 8 || low == 9 ? g_variant_new_boolean(low == 9) : low == 0 ? unrepresentable() : NULL;
+        return low == 8 || low == 9 ? g_variant_new_boolean(low == 9) : low == 0 ? plist_unrepresentable() : NULL;
     case 0x1:
         if (low > 4 || !fits(self, at, 1, 1u << low)) return NULL;
         if (low == 4) return integer_of_16(bytes);
@@ -158,15 +180,15 @@ static GVariant *decode(Decoder *self, guint64 index, guint levels) {
     case 0x3:
         return low == 3 && fits(self, at, 1, 8) ? g_variant_new("(yd)", PLIST_DATE, real_at(bytes)) : NULL;
     case 0x4:
-        if (!fits(self, at, count, 1)) return NULL;
+        if (!admits(self, at, count, 1)) return NULL;
         return g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, bytes, (gsize)count, 1);
     case 0x5:
     case 0x7:
-        return fits(self, at, count, 1) ? string_of_utf8(bytes, (gsize)count) : NULL;
+        return admits(self, at, count, 1) ? string_of_utf8(bytes, (gsize)count) : NULL;
     case 0x6:
-        return fits(self, at, count, 2) ? string_of_utf16(bytes, (gsize)count) : NULL;
+        return admits(self, at, count, 2) ? string_of_utf16(bytes, (gsize)count) : NULL;
     case 0x8:
-        return fits(self, at, low + 1, 1) ? unrepresentable() : NULL;
+        return fits(self, at, low + 1, 1) ? plist_unrepresentable() : NULL;
     case 0xA:
     case 0xD:
         if (!fits(self, at, count, self->reference_size * (kind == 0xD ? 2 : 1))) return NULL;
@@ -176,10 +198,13 @@ static GVariant *decode(Decoder *self, guint64 index, guint levels) {
     }
 }
 
-GVariant *plist_decode(const guint8 *bytes, gsize size) {
+static GVariant *decode_document(const guint8 *bytes, gsize size, guint64 values, guint64 text) {
     if (size < HEADER_SIZE + 32 || memcmp(bytes, header, HEADER_SIZE) != 0) return NULL;
     const guint8 *trailer = bytes + size - 32;
-    Decoder self = {.bytes = bytes, .size = size, .offset_size = trailer[6], .reference_size = trailer[7]};
+    Decoder self = {
+        .bytes = bytes, .size = size, .offset_size = trailer[6], .reference_size = trailer[7], .values = values,
+        .text = text,
+    };
     guint64 count = integer_at(trailer + 8, 8), top = integer_at(trailer + 16, 8);
     guint64 offsets = integer_at(trailer + 24, 8);
     if (self.offset_size - 1 > 7 || self.reference_size - 1 > 7 || offsets > size - 32
@@ -189,6 +214,15 @@ GVariant *plist_decode(const guint8 *bytes, gsize size) {
     // A message has a few levels around a value.
     GVariant *value = decode(&self, top, PLIST_LEVELS + 4);
     return value ? g_variant_ref_sink(value) : NULL;
+}
+
+// The limits are those of the agent (see `PropertyListLimits`).
+GVariant *plist_decode(const guint8 *bytes, gsize size) {
+    return decode_document(bytes, size, 16 * (guint64)size, 4ull << 30);
+}
+
+GVariant *plist_decode_file(const guint8 *bytes, gsize size) {
+    return decode_document(bytes, size, CLAMP(64 * (guint64)size, 100000, 10000000), 64 << 20);
 }
 
 typedef struct {
@@ -216,6 +250,16 @@ static void put_signed(GByteArray *out, gint64 value) {
     guint size = value < 0 ? 8 : size_of((guint64)value);
     put_marker(out, (guint8)(0x10 | (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3)));
     put_integer(out, (guint64)value, size);
+}
+
+static void put_real(GByteArray *out, guint8 marker, double number) {
+    float number_32 = (float)number;
+    guint32 bits_32;
+    guint64 bits;
+    memcpy(&bits_32, &number_32, sizeof(bits_32));
+    memcpy(&bits, &number, sizeof(bits));
+    put_marker(out, marker);
+    put_integer(out, marker == PLIST_REAL_32 ? bits_32 : bits, marker == PLIST_REAL_32 ? 4 : 8);
 }
 
 static void put_header(GByteArray *out, guint8 kind, gsize count) {
@@ -297,13 +341,7 @@ static guint64 encode(Encoder *self, GVariant *value) {
         guint8 marker;
         double number;
         g_variant_get(value, "(yd)", &marker, &number);
-        put_marker(self->out, marker);
-        float number_32 = (float)number;
-        guint32 bits_32;
-        guint64 bits;
-        memcpy(&bits_32, &number_32, sizeof(bits_32));
-        memcpy(&bits, &number, sizeof(bits));
-        put_integer(self->out, marker == PLIST_REAL_32 ? bits_32 : bits, marker == PLIST_REAL_32 ? 4 : 8);
+        put_real(self->out, marker, number);
     } else {
         switch (type[0]) {
         case 'b':
@@ -317,14 +355,9 @@ static guint64 encode(Encoder *self, GVariant *value) {
             put_integer(self->out, 0, 8);
             put_integer(self->out, g_variant_get_uint64(value), 8);
             break;
-        case 'd': {
-            double number = g_variant_get_double(value);
-            guint64 bits;
-            memcpy(&bits, &number, sizeof(bits));
-            put_marker(self->out, 0x23);
-            put_integer(self->out, bits, 8);
+        case 'd':
+            put_real(self->out, 0x23, g_variant_get_double(value));
             break;
-        }
         case 's':
             put_string(self->out, g_variant_get_string(value, NULL));
             break;

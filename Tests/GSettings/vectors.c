@@ -94,6 +94,7 @@ static void check_long_paths(void) {
     check(g_utf8_validate(domain, -1, NULL) && strlen(domain) <= 200, 0, "a long path of many bytes", domain);
     g_string_free(wide, TRUE);
     check(!mapping_domain("/a\xff/key", &key) && !mapping_domain("key", &key), 0, "a name that isn't a path", NULL);
+    check(!mapping_domain("//key", &key) && !mapping_domain("/a//key", &key), 0, "a path with an empty part", NULL);
 }
 
 // Values nested ever deeper are written until there are too many levels, and are always read as they were written.
@@ -115,6 +116,43 @@ static void check_levels(void) {
     }
     g_variant_unref(value);
     check(written >= 15 && written < 50, written, "levels", NULL);
+}
+
+static void put(GByteArray *out, guint64 number, guint size) {
+    for (guint i = 0; i < size; i++) g_byte_array_append(out, &(guint8){(guint8)(number >> 8 * (size - 1 - i))}, 1);
+}
+
+// Returns a document of arrays, the outermost one first, each with `count` references to the next one. Those of the
+// innermost one are to a string of a size.
+static GByteArray *shared_document(guint levels, guint count, guint size) {
+    GByteArray *out = g_byte_array_new();
+    guint offsets[8];
+    g_byte_array_append(out, (const guint8 *)"bplist00", 8);
+    for (guint level = 0; level < levels; level++) {
+        offsets[level] = out->len;
+        put(out, 0xAF12, 2);
+        put(out, count, 4);
+        for (guint i = 0; i < count; i++) put(out, level + 1, 1);
+    }
+    offsets[levels] = out->len;
+    put(out, 0x5F12, 2);
+    put(out, size, 4);
+    for (guint i = 0; i < size; i++) put(out, 'a', 1);
+    guint table = out->len;
+    for (guint level = 0; level <= levels; level++) put(out, offsets[level], 4);
+    put(out, 0x0401, 8);
+    put(out, levels + 1, 8);
+    put(out, 0, 8);
+    put(out, table, 8);
+    return out;
+}
+
+static void check_sharing(guint levels, guint count, guint size, gboolean is_message, gboolean is_file) {
+    g_autoptr(GByteArray) bytes = shared_document(levels, count, size);
+    g_autoptr(GVariant) message = plist_decode(bytes->data, bytes->len);
+    g_autoptr(GVariant) file = plist_decode_file(bytes->data, bytes->len);
+    check((message != NULL) == is_message, (int)size, "a message that shares values", NULL);
+    check((file != NULL) == is_file, (int)size, "a file that shares values", NULL);
 }
 
 int main(int argc, char **argv) {
@@ -141,6 +179,12 @@ int main(int argc, char **argv) {
     }
     check_long_paths();
     check_levels();
+    check_sharing(1, 100, 1000, TRUE, TRUE);
+    // 64 for each byte are too many for a message, but a file may have 100,000 in any case.
+    check_sharing(3, 40, 1, FALSE, TRUE);
+    check_sharing(4, 40, 1, FALSE, FALSE);
+    // 250 GB of text.
+    check_sharing(1, 500000, 500000, FALSE, FALSE);
     printf("%d checks\n", checks);
     return failures > 0;
 }
