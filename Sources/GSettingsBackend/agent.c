@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,30 +20,26 @@
 #define MILLISECONDS 1000ll
 #define SECONDS (1000 * MILLISECONDS)
 
-// The time that all calls of a process together wait for an agent that doesn't answer, and for one that is started: a
-// change that the program doesn't wait for is lost if it ends before.
+// The time that all calls of a process together wait for an agent that doesn't answer. It grows again with each answer.
 #define TOTAL_WAIT (500 * MILLISECONDS)
+#define WAIT_PER_ANSWER (5 * MILLISECONDS)
+// The time that all sets together wait for an agent that is starting. A program that ends before loses them.
 #define TOTAL_START_WAIT (3 * SECONDS)
-// A wait up to this time is an ordinary one, and isn't counted.
-#define ORDINARY_WAIT (20 * MILLISECONDS)
-// The silence after which `agent_synchronize` gives up, as other clients do.
-#define SILENCE (5 * SECONDS)
-// The time for which an agent that was there, or was started, is expected.
-#define EXPECTATION (10 * SECONDS)
-// The time for which an agent that was there may return by itself before another one is started.
-#define RETURN (1 * SECONDS)
-// The delays between agents that are started: one that is ending may still hold the directory, so that the next exits.
-#define FIRST_START_DELAY (100 * MILLISECONDS)
-#define LONGEST_START_DELAY (5 * SECONDS)
+// The silence after which `agent_synchronize` gives up; some edits wait for the agent's disk.
+#define SILENCE (30 * SECONDS)
+// The time in which an agent that is ending answers what it has received.
+#define ENDING_TIME (5 * SECONDS)
+// The delays between attempts to connect, which double. With the longest one, no agent is expected.
 #define FIRST_DELAY (10 * MILLISECONDS)
-#define LONGEST_DELAY (500 * MILLISECONDS)
-// The delay after a program has accepted a connection and closed it.
+#define LONGEST_DELAY (5 * SECONDS)
+// The most that is left of the delay when a conversation ends: an agent that was killed soon returns.
+#define RETURN_DELAY (160 * MILLISECONDS)
+// The delay from which on an agent is started, which doubles with each: one that was there may return by itself.
+#define START_DELAY (500 * MILLISECONDS)
+// The delay after a program that isn't the agent has accepted a connection.
 #define REFUSED_DELAY (30 * SECONDS)
-#define UNWATCHED_DELAY (5 * SECONDS)
 
 #define FRAME_LIMIT (64u << 20)
-#define GREETING_LIMIT (1u << 20)
-#define CLAIM ".defaultsd.agent"
 #define ORIGIN_SIZE 1024
 
 #ifndef DEFAULTSD_PROGRAM
@@ -56,14 +51,14 @@ struct Agent {
     AgentChanged changed;
     gpointer data;
     GDestroyNotify free_data;
-    // NULL if it can't be found; then there are no values, and no key can be set.
-    Location *location;
     guint64 session;
 
     // Protects all that follows. Nothing that may call this client is called under it.
     GMutex lock;
-    // Signaled after messages, and when a connection begins or ends.
+    // Signaled after messages and attempts to connect, and when a connection ends.
     GCond news;
+    // NULL as long as it can't be found; then there are no values, and no key can be set.
+    Location *location;
     State state;
     GThread *thread;
     gboolean is_closed;
@@ -71,18 +66,19 @@ struct Agent {
     int wake;
     // The connection; -1 without one.
     int socket;
-    gboolean is_certain, is_greeted;
+    gboolean is_certain;
+    // Whether the agent still receives. One that is ending doesn't, but answers what it has received.
+    gboolean is_receiving;
     GByteArray *incoming, *outgoing;
-    // The end of the time for the greeting; G_MAXINT64 without one.
-    gint64 greeting_end;
-    // The file descriptor that reports the start of an agent; -1 if none is needed.
-    int watch;
-    // The times of the next attempt to connect, and of the last reason to expect an agent.
-    gint64 next_attempt, expected_since;
-    gint64 delay;
-    gint64 last_news;
-    // The time before which no agent is started, and the delay after one is.
-    gint64 next_start, start_delay;
+    // The time at which the connection counts as lost: without a greeting, or while the agent is ending.
+    gint64 connection_end;
+    // The time of the next attempt to connect, and the delay before it; 0 if the next one is the first.
+    gint64 next_attempt, delay;
+    // Whether an agent had claimed the directory at the last attempt.
+    gboolean is_claimed;
+    // The number of agents that were started since one last answered.
+    guint starts;
+    gint64 last_answer;
     // The rest of TOTAL_WAIT and of TOTAL_START_WAIT.
     gint64 wait, start_wait;
     // The changes that the thread must report next.
@@ -94,12 +90,39 @@ struct Agent {
 
 // MARK: Life
 
+// The open files of all clients, each plus one, which a child of `fork` must not have; 0 is a free place.
+static int open_files[32];
+
+static void replace_open(int old, int new) {
+    for (gsize i = 0; i < G_N_ELEMENTS(open_files); i++) {
+        if (g_atomic_int_compare_and_exchange(&open_files[i], old, new)) return;
+    }
+}
+
+static int opened(int file) {
+    if (file >= 0) replace_open(0, file + 1);
+    return file;
+}
+
+static void close_file(int *file) {
+    if (*file < 0) return;
+    replace_open(*file + 1, 0);
+    close(*file);
+    *file = -1;
+}
+
+void agent_close_inherited(void) {
+    for (gsize i = 0; i < G_N_ELEMENTS(open_files); i++) {
+        if (open_files[i]) close(open_files[i] - 1);
+        open_files[i] = 0;
+    }
+}
+
 static void release(Agent *self) {
     if (!g_atomic_int_dec_and_test(&self->references)) return;
     if (self->free_data) self->free_data(self->data);
-    if (self->socket >= 0) close(self->socket);
-    if (self->watch >= 0) close(self->watch);
-    if (self->wake >= 0) close(self->wake);
+    close_file(&self->socket);
+    close_file(&self->wake);
     if (self->thread) g_thread_unref(self->thread);
     if (self->location) location_free(self->location);
     g_byte_array_unref(self->incoming);
@@ -117,43 +140,42 @@ static GPtrArray *texts(void) {
     return g_ptr_array_new_with_free_func(g_free);
 }
 
-// Reports a problem at the next `unlock`, but not the same one again and again.
+// Reports a problem at the next `unlock`.
 static void report(Agent *self, const char *problem) {
-    if (g_strcmp0(self->problem, problem) == 0) return;
-    g_free(self->problem);
-    self->problem = g_strdup(problem);
     g_ptr_array_add(self->problems, g_strdup(problem));
 }
 
 // Releases the lock. A program's handler of log messages may use settings, so none is called under the lock.
 static void unlock(Agent *self) {
-    g_autoptr(GPtrArray) problems = NULL;
-    if (self->problems->len > 0) {
-        problems = self->problems;
-        self->problems = texts();
+    if (self->problems->len == 0) {
+        g_mutex_unlock(&self->lock);
+        return;
     }
+    g_autoptr(GPtrArray) problems = texts();
+    for (guint i = 0; i < self->problems->len; i++) {
+        // Not the same one again and again.
+        if (g_strcmp0(self->problem, self->problems->pdata[i]) == 0) continue;
+        g_free(self->problem);
+        self->problem = g_strdup(self->problems->pdata[i]);
+        g_ptr_array_add(problems, g_strdup(self->problem));
+    }
+    g_ptr_array_set_size(self->problems, 0);
     g_mutex_unlock(&self->lock);
-    for (guint i = 0; problems && i < problems->len; i++) g_warning("%s", (const char *)problems->pdata[i]);
+    for (guint i = 0; i < problems->len; i++) g_warning("%s", (const char *)problems->pdata[i]);
 }
 
 Agent *agent_new(AgentChanged changed, gpointer data, GDestroyNotify free_data) {
     Agent *self = g_new0(Agent, 1);
     *self = (Agent){
-        .references = 1, .changed = changed, .data = data, .free_data = free_data, .socket = -1, .watch = -1,
-        .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .incoming = g_byte_array_new(),
-        .outgoing = g_byte_array_new(), .greeting_end = G_MAXINT64, .next_attempt = G_MAXINT64,
-        .expected_since = -EXPECTATION, .delay = FIRST_DELAY, .start_delay = FIRST_START_DELAY, .wait = TOTAL_WAIT,
-        .start_wait = TOTAL_START_WAIT,
-        .changes = state_changes(), .problems = texts(),
+        .references = 1, .changed = changed, .data = data, .free_data = free_data, .socket = -1,
+        .wake = opened(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), .incoming = g_byte_array_new(),
+        .outgoing = g_byte_array_new(), .connection_end = G_MAXINT64, .next_attempt = G_MAXINT64,
+        .wait = TOTAL_WAIT, .start_wait = TOTAL_START_WAIT, .changes = state_changes(), .problems = texts(),
     };
     g_mutex_init(&self->lock);
     g_cond_init(&self->news);
-    g_autofree char *problem = NULL;
-    self->location = location_find(&problem);
     char *no_systems[] = {NULL};
-    state_init(&self->state, self->location ? self->location->host : NULL,
-        self->location ? self->location->systems : no_systems);
-    if (problem) report(self, problem);
+    state_init(&self->state, NULL, no_systems);
     // Two processes with one number would discard each other's edits. Without randomness, the clock differs.
     if (getrandom(&self->session, sizeof(self->session), GRND_NONBLOCK) != sizeof(self->session)) {
         self->session = (guint64)g_get_real_time() << 20 ^ (guint64)getpid();
@@ -174,25 +196,43 @@ void agent_close(Agent *self) {
     release(self);
 }
 
-void agent_abandon(Agent *self) {
-    if (self->socket >= 0) close(self->socket);
-    if (self->watch >= 0) close(self->watch);
-    if (self->wake >= 0) close(self->wake);
+static void use_systems(Agent *self) {
+    g_strfreev(self->state.systems);
+    self->state.systems = g_strdupv(self->location->systems);
+}
+
+// Finds the location, unless it is known. The settings may have been damaged only for a moment.
+static void find_location(Agent *self) {
+    if (self->location) return;
+    g_autofree char *problem = NULL;
+    self->location = location_find(&self->wait, &problem);
+    if (problem) report(self, problem);
+    if (!self->location) return;
+    self->state.host = g_strdup(self->location->host);
+    use_systems(self);
 }
 
 // MARK: Sending
 
-// Sends as much as possible without blocking. If the connection is lost, the thread notices.
+// Sends as much as possible without blocking.
 static void flush(Agent *self) {
     gsize sent = 0;
     while (sent < self->outgoing->len) {
         ssize_t count = send(self->socket, self->outgoing->data + sent, self->outgoing->len - sent, MSG_NOSIGNAL);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) break;
-        sent += (gsize)count;
+        if (count >= 0) {
+            sent += (gsize)count;
+        } else if (errno == EAGAIN) {
+            break;
+        } else if (errno != EINTR) {
+            // The agent has ended, or is ending. The answers that still come say what the next one must not get again.
+            self->is_receiving = FALSE;
+            self->connection_end = g_get_monotonic_time() + ENDING_TIME;
+            sent = self->outgoing->len;
+        }
     }
     if (sent > 0) g_byte_array_remove_range(self->outgoing, 0, (guint)sent);
-    if (self->outgoing->len > 0) wake(self);
+    // The thread itself is about to wait until it can send the rest.
+    if ((self->outgoing->len > 0 || !self->is_receiving) && g_thread_self() != self->thread) wake(self);
 }
 
 // Puts a message into the buffer; returns FALSE if it can't be a frame.
@@ -219,27 +259,24 @@ static const char *origin(void) {
 
 static void put_edit(Agent *self, GVariant *request) {
     if (put(self, request)) return;
-    // The replaced values, which may be what can't be sent, are only needed for agreement with others.
+    // The old values may be too large, or have no binary form, and the agent can do without them.
     GVariantDict reduced;
     g_variant_dict_init(&reduced, request);
-    g_variant_dict_remove(&reduced, "replacing");
-    g_variant_dict_remove(&reduced, "time");
+    g_variant_dict_insert_value(&reduced, "replacing", g_variant_new_array(G_VARIANT_TYPE("{sv}"), NULL, 0));
     g_autoptr(GVariant) rest = g_variant_ref_sink(g_variant_dict_end(&reduced));
     if (put(self, rest)) return;
-    g_autoptr(GPtrArray) problems = texts();
-    state_refuse(&self->state, request, "The values are too large to set at once.", self->changes, problems);
-    for (guint i = 0; i < problems->len; i++) report(self, problems->pdata[i]);
+    state_refuse(&self->state, "The values are too large to set at once.", self->changes, self->problems);
     wake(self);
 }
 
 static void send_pending(Agent *self) {
-    if (self->socket < 0) return;
+    if (self->socket < 0 || !self->is_receiving) return;
     for (GVariant *request; (request = state_next_subscription(&self->state)); g_variant_unref(request)) {
         put(self, request);
     }
     const char *program = self->state.edits.length > self->state.sent ? origin() : NULL;
     // Another agent than the right one must not get an edit.
-    while (self->is_greeted || self->is_certain) {
+    while (self->state.is_greeted || self->is_certain) {
         g_autoptr(GVariant) request = state_next_edit(&self->state, self->session, program);
         if (!request) break;
         put_edit(self, request);
@@ -263,150 +300,102 @@ static void greet(Agent *self) {
     put(self, message);
 }
 
-static void stop_watching(Agent *self) {
-    if (self->watch >= 0) close(self->watch);
-    self->watch = -1;
-}
-
-// Returns whether an agent was there, or was started, a short time ago.
+// Returns whether an agent is starting, was started, or was there a short time ago.
 static gboolean is_expected(const Agent *self) {
-    return g_get_monotonic_time() - self->expected_since < EXPECTATION;
+    return self->is_claimed || self->delay < LONGEST_DELAY;
 }
 
-// Plans the next attempt to connect. An agent that was there, or was started, is expected for a while. Without one, the
-// directory reports its start.
-static void plan_attempt(Agent *self, gboolean was_refused) {
-    gint64 now = g_get_monotonic_time();
-    if (is_expected(self)) {
-        self->next_attempt = now + self->delay;
-        self->delay = MIN(2 * self->delay, LONGEST_DELAY);
-        return;
-    }
-    if (self->watch < 0) {
-        self->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        int watch = self->watch < 0 ? -1 : inotify_add_watch(
-            self->watch, self->location->directory, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
-        // An agent may have started since the last attempt.
-        self->next_attempt = now;
-        if (watch >= 0 && !was_refused) return;
-        if (watch < 0) stop_watching(self);
-    }
-    self->next_attempt = was_refused ? now + REFUSED_DELAY : self->watch < 0 ? now + UNWATCHED_DELAY : G_MAXINT64;
-}
-
-static void expect_agent(Agent *self) {
-    self->expected_since = g_get_monotonic_time();
-    self->delay = FIRST_DELAY;
-    self->next_attempt = self->expected_since;
+static void plan_attempt(Agent *self) {
+    self->delay = CLAMP(2 * self->delay, FIRST_DELAY, LONGEST_DELAY);
+    self->next_attempt = g_get_monotonic_time() + self->delay;
 }
 
 static void disconnect(Agent *self) {
     if (self->socket < 0) return;
-    close(self->socket);
-    self->socket = -1;
+    close_file(&self->socket);
     g_byte_array_set_size(self->incoming, 0);
     g_byte_array_set_size(self->outgoing, 0);
+    if (self->state.is_greeted) self->delay = MIN(self->delay, RETURN_DELAY);
+    plan_attempt(self);
+    if (!self->state.is_greeted && !self->is_certain) self->next_attempt += REFUSED_DELAY;
     state_disconnect(&self->state);
-    if (self->is_greeted) {
-        expect_agent(self);
-        self->next_start = self->expected_since + RETURN;
-    } else {
-        plan_attempt(self, TRUE);
-    }
-    self->is_greeted = FALSE;
-    self->greeting_end = G_MAXINT64;
+    self->connection_end = G_MAXINT64;
     g_cond_broadcast(&self->news);
 }
 
-// Tries to connect, and sends all requests.
+static void start_agent(Agent *self);
+
+// Tries to connect, and sends all requests. If no agent is there, starts one for the edits that wait.
 static void attempt(Agent *self) {
+    if (self->socket >= 0) return;
     Connection connection;
-    if (!location_connect(self->location, &connection)) return plan_attempt(self, FALSE);
-    stop_watching(self);
-    self->socket = connection.socket;
-    self->is_certain = connection.is_certain;
-    self->next_attempt = G_MAXINT64;
-    self->greeting_end = connection.timeout < 0 ? G_MAXINT64
-        : g_get_monotonic_time() + connection.timeout * MILLISECONDS;
-    self->last_news = g_get_monotonic_time();
-    // The number 1 is always the greeting's.
-    self->state.last_request = 0;
-    greet(self);
-    send_pending(self);
+    gboolean is_there = location_connect(self->location, &connection), was_claimed = self->is_claimed;
+    self->is_claimed = connection.is_claimed;
+    if (is_there) {
+        self->socket = opened(connection.socket);
+        self->is_certain = connection.is_certain;
+        self->is_receiving = TRUE;
+        self->connection_end = connection.timeout < 0 ? G_MAXINT64
+            : g_get_monotonic_time() + connection.timeout * MILLISECONDS;
+        // The number 1 is always the greeting's.
+        self->state.last_request = 0;
+        greet(self);
+        send_pending(self);
+    } else {
+        // An agent that is starting listens once it has read all files.
+        if (self->is_claimed && !was_claimed) self->delay = 0;
+        gboolean is_wanted = self->state.edits.length > 0 && !self->is_claimed && self->location->may_start_agent;
+        if (is_wanted && self->delay >= MIN(START_DELAY << MIN(self->starts, 8), LONGEST_DELAY)) start_agent(self);
+        else plan_attempt(self);
+    }
     g_cond_broadcast(&self->news);
+    if (g_thread_self() != self->thread) wake(self);
 }
 
-static Outcome receive_welcome(Agent *self, GVariant *message) {
-    const char *directory = NULL;
-    g_autoptr(GVariant) systems = g_variant_lookup_value(message, "system", G_VARIANT_TYPE("av"));
-    if (!systems || !g_variant_lookup(message, "directory", "&s", &directory)) return OUTCOME_LOST;
-    if (!location_is_directory(self->location, directory)) {
-        g_autofree char *problem = g_strdup_printf(
-            "The agent at %s serves %s, not %s. Name another socket with DEFAULTSD_SOCKET, or another directory.",
-            self->location->socket, directory, self->location->directory);
-        if (self->location->is_explicit) report(self, problem);
-        return OUTCOME_LOST;
-    }
-    g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
-    for (gsize i = 0; i < g_variant_n_children(systems); i++) {
-        g_autoptr(GVariant) box = g_variant_get_child_value(systems, i);
-        g_autoptr(GVariant) path = g_variant_get_variant(box);
-        if (g_variant_is_of_type(path, G_VARIANT_TYPE_STRING)) {
-            g_strv_builder_add(paths, g_variant_get_string(path, NULL));
+// Returns whether the program that has sent a welcome is the right agent.
+static gboolean accept_welcome(Agent *self) {
+    self->state.is_greeted = location_is_directory(self->location, self->state.directory);
+    if (self->is_receiving) self->connection_end = G_MAXINT64;
+    if (self->state.is_greeted) return TRUE;
+    use_systems(self);
+    g_autofree char *problem = g_strdup_printf(
+        "The agent at %s serves %s, not %s. Name another socket with DEFAULTSD_SOCKET, or another directory.",
+        self->location->socket, self->state.directory, self->location->directory);
+    if (self->location->is_explicit) report(self, problem);
+    return FALSE;
+}
+
+// Handles the complete messages in the buffer; returns FALSE if the conversation can't go on.
+static gboolean receive_messages(Agent *self) {
+    gsize position = 0;
+    Outcome outcome;
+    do {
+        outcome = state_receive_frame(&self->state, self->incoming, &position, self->changes, self->problems);
+        if (outcome == OUTCOME_WELCOME && !accept_welcome(self)) outcome = OUTCOME_LOST;
+        if (outcome == OUTCOME_PROGRESS) {
+            self->last_answer = g_get_monotonic_time();
+            self->wait = MIN(self->wait + WAIT_PER_ANSWER, TOTAL_WAIT);
+            // Only now, since a conversation that breaks at the same message again and again must not go on at once.
+            self->delay = 0;
+            self->starts = 0;
         }
-    }
-    g_strfreev(self->state.systems);
-    self->state.systems = g_strv_builder_end(paths);
-    self->is_greeted = TRUE;
-    self->state.is_connected = TRUE;
-    self->greeting_end = G_MAXINT64;
-    self->delay = FIRST_DELAY;
-    self->start_delay = FIRST_START_DELAY;
-    return OUTCOME_HANDLED;
-}
-
-static Outcome receive_message(Agent *self, const guint8 *bytes, gsize size, GPtrArray *problems) {
-    g_autoptr(GVariant) message = plist_decode(bytes, size);
-    const char *type = NULL;
-    if (!message || !g_variant_is_of_type(message, G_VARIANT_TYPE_VARDICT)) return OUTCOME_LOST;
-    g_variant_lookup(message, "type", "&s", &type);
-    if (g_strcmp0(type, "welcome") == 0) return receive_welcome(self, message);
-    return state_receive(&self->state, message, self->changes, problems);
-}
-
-// Handles the complete messages in the buffer.
-static Outcome receive_messages(Agent *self, GPtrArray *problems) {
-    Outcome outcome = OUTCOME_HANDLED;
-    gsize start = 0;
-    while (outcome == OUTCOME_HANDLED && self->incoming->len - start >= 4) {
-        guint32 size;
-        memcpy(&size, self->incoming->data + start, sizeof(size));
-        size = g_ntohl(size);
-        // Another program than an agent may send anything.
-        if (size > (self->is_greeted ? G_MAXINT32 : GREETING_LIMIT)) return OUTCOME_LOST;
-        if (self->incoming->len - start - 4 < size) break;
-        outcome = receive_message(self, self->incoming->data + start + 4, size, problems);
-        start += 4 + size;
-    }
-    if (start > 0) g_byte_array_remove_range(self->incoming, 0, (guint)start);
-    return outcome;
+    } while (outcome != OUTCOME_LOST && outcome != OUTCOME_INCOMPLETE);
+    if (position > 0) g_byte_array_remove_range(self->incoming, 0, (guint)position);
+    return outcome != OUTCOME_LOST;
 }
 
 // Receives what has arrived.
 static void receive(Agent *self) {
-    g_autoptr(GPtrArray) problems = texts();
-    Outcome outcome = OUTCOME_HANDLED;
+    gboolean is_lost = FALSE;
     guint8 bytes[1 << 16];
     ssize_t count;
     do {
         count = recv(self->socket, bytes, sizeof(bytes), 0);
         if (count <= 0) break;
         g_byte_array_append(self->incoming, bytes, (guint)count);
-        outcome = receive_messages(self, problems);
-        self->last_news = g_get_monotonic_time();
-    } while (outcome == OUTCOME_HANDLED && count == sizeof(bytes));
-    for (guint i = 0; i < problems->len; i++) report(self, problems->pdata[i]);
-    if (outcome == OUTCOME_LOST || count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+        is_lost = !receive_messages(self);
+    } while (!is_lost && count == sizeof(bytes));
+    if (is_lost || count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
         disconnect(self);
     } else {
         send_pending(self);
@@ -414,81 +403,61 @@ static void receive(Agent *self) {
     g_cond_broadcast(&self->news);
 }
 
-// Returns whether the claim of the directory has changed: an agent is starting.
-static gboolean has_claim_changed(Agent *self) {
-    guint8 events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    gboolean result = FALSE;
-    ssize_t count;
-    while ((count = read(self->watch, events, sizeof(events))) > 0) {
-        const struct inotify_event *event;
-        for (const guint8 *at = events; at < events + count; at += sizeof(*event) + event->len) {
-            event = (const struct inotify_event *)at;
-            // IN_Q_OVERFLOW has no name, nor has IN_IGNORED, after which nothing is watched.
-            result = result || event->len == 0 || g_str_equal(event->name, CLAIM);
-        }
-    }
-    return result;
-}
-
 // MARK: Starting an agent
 
-static void lead_session(gpointer data) {
+// Prepares the process of an agent, which has the signal mask and the terminal of its parent.
+static void prepare_agent(gpointer data) {
     (void)data;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     // The terminal's signals are for the program that starts the agent.
     setsid();
 }
 
+// Starts an agent, without the lock: a program's own handler of `fork` may use settings.
 static void start_agent(Agent *self) {
-    gint64 now = g_get_monotonic_time();
-    if (now < self->next_start) return;
-    self->next_start = now + self->start_delay;
-    self->start_delay = MIN(2 * self->start_delay, LONGEST_START_DELAY);
-    if (!self->location->may_start_agent) {
-        g_autofree char *problem = g_strdup_printf(
-            "No agent is running, and none is started, because %s isn't a directory of this user's. Run `defaultsd` as "
-            "its owner. Until then, changes of settings stay in this process.", self->location->directory);
-        return report(self, problem);
-    }
     g_autofree char *found = g_find_program_in_path("defaultsd");
-    g_autoptr(GPtrArray) arguments = g_ptr_array_new();
-    g_ptr_array_add(arguments, found ? found : (char *)DEFAULTSD_PROGRAM);
-    g_ptr_array_add(arguments, (char *)"--log-level");
-    g_ptr_array_add(arguments, (char *)"warning");
+    const char *arguments[8] = {found ? found : DEFAULTSD_PROGRAM, "--log-level", "warning"};
+    gsize count = 3;
     // Only explicit paths are passed on. The agent finds the default ones itself, and creates them.
     if (self->location->is_named) {
-        g_ptr_array_add(arguments, (char *)"--directory");
-        g_ptr_array_add(arguments, self->location->directory);
+        arguments[count++] = "--directory";
+        arguments[count++] = self->location->directory;
     }
     if (self->location->is_explicit) {
-        g_ptr_array_add(arguments, (char *)"--socket");
-        g_ptr_array_add(arguments, self->location->socket);
+        arguments[count++] = "--socket";
+        arguments[count++] = self->location->socket;
     }
-    g_ptr_array_add(arguments, NULL);
     g_autoptr(GError) error = NULL;
     GSpawnFlags flags = G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
-    if (g_spawn_async("/", (char **)arguments->pdata, NULL, flags, lead_session, NULL, NULL, &error)) {
-        stop_watching(self);
-        expect_agent(self);
-        wake(self);
-    } else {
-        g_autofree char *problem = g_strdup_printf(
-            "No agent is running, and none can be started: %s. Install defaultsd, and run `defaultsd`. Until then, "
-            "changes of settings stay in this process.", error->message);
-        report(self, problem);
-    }
+    gint64 delay = self->delay;
+    self->delay = 0;
+    self->starts++;
+    plan_attempt(self);
+    unlock(self);
+    gboolean is_started = g_spawn_async("/", (char **)arguments, NULL, flags, prepare_agent, NULL, NULL, &error);
+    g_mutex_lock(&self->lock);
+    if (is_started) return;
+    // One that was there a short time ago may still return.
+    self->delay = delay;
+    plan_attempt(self);
+    g_autofree char *problem = g_strdup_printf(
+        "No agent is running, and none can be started: %s. Install defaultsd, and run `defaultsd`. Until then, changes "
+        "of settings stay in this process.", error->message);
+    report(self, problem);
 }
 
 // MARK: The thread
 
 static gint64 next_time(const Agent *self) {
-    return self->socket < 0 ? self->next_attempt : self->greeting_end;
+    return self->socket < 0 ? self->next_attempt : self->connection_end;
 }
 
 static void wait_for_events(Agent *self) {
     struct pollfd files[] = {
         {.fd = self->wake, .events = POLLIN},
         {.fd = self->socket, .events = (short)(POLLIN | (self->outgoing->len > 0 ? POLLOUT : 0))},
-        {.fd = self->watch, .events = POLLIN},
     };
     gint64 end = next_time(self), now = g_get_monotonic_time();
     int timeout = end == G_MAXINT64 ? -1 : end <= now ? 0 : (int)MIN((end - now) / MILLISECONDS + 1, 60000);
@@ -501,22 +470,13 @@ static void wait_for_events(Agent *self) {
 
 static void step(Agent *self) {
     wait_for_events(self);
-    if (self->watch >= 0 && has_claim_changed(self)) {
-        stop_watching(self);
-        expect_agent(self);
-    }
     if (self->socket >= 0) {
         flush(self);
         receive(self);
     }
     if (g_get_monotonic_time() < next_time(self)) return;
-    if (self->socket >= 0) {
-        // The program that listens isn't an agent.
-        disconnect(self);
-    } else {
-        attempt(self);
-        if (self->socket < 0 && self->state.edits.length > 0) start_agent(self);
-    }
+    if (self->socket >= 0) disconnect(self);
+    else attempt(self);
 }
 
 static gpointer run(gpointer data) {
@@ -546,6 +506,7 @@ static gpointer run(gpointer data) {
 static void start(Agent *self) {
     if (self->thread || !self->location || !self->location->uses_agent) return;
     attempt(self);
+    if (self->socket < 0 && !self->is_claimed) self->delay = LONGEST_DELAY;
     // The program's signals are for its own threads.
     sigset_t all, former;
     sigfillset(&all);
@@ -565,27 +526,24 @@ static void start(Agent *self) {
 
 typedef gboolean (*Condition)(const Agent *self, const Domain *domain);
 
-// Waits until a condition holds. What all calls together wait beyond ordinary times is limited to what is `left`.
+// Waits until a condition holds, at most the time that is `left`, and subtracts the time that this took.
 static void wait_until(Agent *self, Condition holds, const Domain *domain, gint64 *left) {
-    gint64 start = g_get_monotonic_time(), end = start + *left;
-    while (g_get_monotonic_time() < end && !holds(self, domain)) g_cond_wait_until(&self->news, &self->lock, end);
-    gint64 spent = g_get_monotonic_time() - start;
-    if (spent > ORDINARY_WAIT) *left = MAX(*left - spent, 0);
+    // A handler of log messages may read settings on the thread that would have to receive them.
+    if (g_thread_self() == self->thread) return;
+    gint64 start = g_get_monotonic_time(), now = start, end = start + *left;
+    for (; now < end && !holds(self, domain); now = g_get_monotonic_time()) {
+        g_cond_wait_until(&self->news, &self->lock, end);
+    }
+    *left = MAX(*left - (now - start), 0);
 }
 
 static gboolean is_readable(const Agent *self, const Domain *domain) {
-    return domain->is_known || domain->status == DOMAIN_REFUSED || self->socket < 0;
+    return domain->is_known || domain->status == DOMAIN_REFUSED || self->socket < 0 || !self->is_receiving;
 }
 
 static gboolean is_reachable(const Agent *self, const Domain *domain) {
     (void)domain;
-    return self->is_greeted || (self->socket < 0 && !is_expected(self));
-}
-
-static gboolean is_same_file(const struct stat *first, const struct stat *second) {
-    return first->st_ino == second->st_ino && first->st_dev == second->st_dev && first->st_size == second->st_size
-        && first->st_mtim.tv_sec == second->st_mtim.tv_sec && first->st_mtim.tv_nsec == second->st_mtim.tv_nsec
-        && first->st_ctim.tv_sec == second->st_ctim.tv_sec && first->st_ctim.tv_nsec == second->st_ctim.tv_nsec;
+    return self->socket >= 0 ? self->state.is_greeted && self->is_receiving : !is_expected(self);
 }
 
 static char *path_of(const Agent *self, const Domain *domain, guint layer) {
@@ -613,22 +571,19 @@ static void read_files(Agent *self, Domain *domain) {
         struct stat *former = &g_array_index(domain->stamps, struct stat, layer), status = {0};
         g_autofree char *path = path_of(self, domain, layer), *problem = NULL;
         g_autoptr(GVariant) values = NULL;
-        // Attributes of nothing are those of no file.
+        // All zeros mean that there is no file.
         if (!path || (stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR))) {
             if (former->st_ino) state_set_layer(domain->layers, layer, NULL);
             *former = (struct stat){0};
             continue;
         }
-        if (status.st_ino && is_same_file(former, &status)) continue;
+        // Reading it changes nothing else.
+        status.st_atim = former->st_atim;
+        if (status.st_ino && memcmp(former, &status, sizeof(status)) == 0) continue;
         const char *managed = layer == LAYER_MANAGED ? self->location->managed : NULL;
-        FileOutcome outcome = files_read(path, managed, &values, &problem);
         // A program may be writing it. Until it can be read, the former values stay in effect.
-        for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && !former->st_ino && !managed && self->wait > 0; i++) {
-            g_usleep(20 * MILLISECONDS);
-            self->wait = MAX(self->wait - 20 * MILLISECONDS, 0);
-            g_clear_pointer(&problem, g_free);
-            outcome = files_read(path, NULL, &values, &problem);
-        }
+        gint64 *wait = former->st_ino || managed ? NULL : &self->wait;
+        FileOutcome outcome = files_read(path, managed, wait, &values, &problem);
         *former = status;
         if (outcome != FILE_UNUSABLE) state_set_layer(domain->layers, layer, values);
         if (problem) report(self, problem);
@@ -646,6 +601,7 @@ static void load(Agent *self, Domain *domain) {
 // Returns a key's domain, which is followed from now on; NULL if there is none.
 static Domain *domain_of(Agent *self, const char *name, const char **key) {
     Domain *domain = state_domain(&self->state, name, key);
+    find_location(self);
     start(self);
     return domain;
 }
@@ -673,6 +629,13 @@ static gboolean is_writable(Agent *self, const char *name) {
     const char *key;
     Domain *domain = domain_of(self, name, &key);
     if (!domain || !self->location || !self->location->uses_agent) return FALSE;
+    if (self->socket < 0 && !is_expected(self) && !self->location->may_start_agent) {
+        g_autofree char *problem = g_strdup_printf(
+            "No agent is running, and none can be started, because %s isn't a directory of this user's, so settings "
+            "can't be changed. Run this program as the directory's owner.", self->location->directory);
+        report(self, problem);
+        return FALSE;
+    }
     load(self, domain);
     return !state_is_forced(domain, key);
 }
@@ -712,8 +675,9 @@ gboolean agent_edit(Agent *self, const char *const *names, GVariant *const *valu
         }
         // The bytes are in the socket when this returns, so that the program may end at once. An agent that hasn't
         // answered the greeting may still be ending, or end while it starts, and drop them.
-        if (self->socket < 0) start_agent(self);
-        gboolean is_running = self->socket >= 0 && self->is_certain;
+        if (self->socket < 0 && !is_expected(self) && self->starts == 0) attempt(self);
+        send_pending(self);
+        gboolean is_running = self->socket >= 0 && self->is_certain && self->is_receiving;
         wait_until(self, is_reachable, NULL, is_running ? &self->wait : &self->start_wait);
         send_pending(self);
     }
@@ -724,14 +688,15 @@ gboolean agent_edit(Agent *self, const char *const *names, GVariant *const *valu
 void agent_synchronize(Agent *self) {
     g_mutex_lock(&self->lock);
     gint64 begin = g_get_monotonic_time();
-    while (self->state.edits.length > 0) {
-        gint64 end = MAX(MAX(begin, self->last_news), self->socket < 0 ? self->expected_since : 0) + SILENCE;
+    guint64 last = self->state.last_position;
+    while (g_thread_self() != self->thread && state_has_edits(&self->state, last)) {
+        gint64 end = MAX(begin, self->last_answer) + SILENCE;
         if (g_get_monotonic_time() < end && (self->socket >= 0 || is_expected(self))) {
             g_cond_wait_until(&self->news, &self->lock, end);
             continue;
         }
-        report(self, "No agent has confirmed recent changes of settings, so they may be lost when this program ends. To "
-            "see why, run `defaults status`.");
+        report(self, "No agent has confirmed recent changes of settings, so they may be lost when this program ends. "
+            "To see why, run `defaults status`.");
         break;
     }
     unlock(self);

@@ -23,8 +23,7 @@
 
 typedef struct {
     GSettingsBackend parent;
-    // Protects `agent`; nothing but the creation of a client is done under it.
-    GMutex lock;
+    // The client, and the generation of the process that has created it.
     Agent *agent;
     guint generation;
 } DefaultsdBackend;
@@ -36,11 +35,16 @@ G_DEFINE_DYNAMIC_TYPE(DefaultsdBackend, defaultsd_backend, G_TYPE_SETTINGS_BACKE
 
 // MARK: The client
 
+// Protects the clients of all backends; nothing but the creation of a client is done under it.
+static GMutex lock;
 // The number of forks that led to this process.
 static guint generation;
 
-static void count_fork(void) {
+// Begins a child of `fork`, in which another thread may have had the lock.
+static void handle_fork(void) {
+    g_mutex_init(&lock);
     generation++;
+    agent_close_inherited();
 }
 
 static void emit(GSettingsBackend *self, const Change *change, gpointer origin) {
@@ -62,29 +66,23 @@ static void free_reference(gpointer reference) {
     g_free(reference);
 }
 
-// Returns the client; a child of `fork` gets one of its own.
+// Returns the client. A child of `fork` gets its own; another thread may have been changing the parent's.
 static Agent *agent_of(GSettingsBackend *backend) {
     static gsize is_counting;
     DefaultsdBackend *self = (DefaultsdBackend *)backend;
     if (g_once_init_enter(&is_counting)) {
-        pthread_atfork(NULL, NULL, count_fork);
+        pthread_atfork(NULL, NULL, handle_fork);
         g_once_init_leave(&is_counting, 1);
     }
-    if (self->generation != generation) {
-        // The lock may be held by a thread that doesn't exist here.
-        g_mutex_init(&self->lock);
-        self->generation = generation;
-        if (self->agent) agent_abandon(self->agent);
-        self->agent = NULL;
-    }
-    g_mutex_lock(&self->lock);
-    if (!self->agent) {
+    g_mutex_lock(&lock);
+    if (!self->agent || self->generation != generation) {
         GWeakRef *reference = g_new0(GWeakRef, 1);
         g_weak_ref_init(reference, self);
         self->agent = agent_new(emit_weakly, reference, free_reference);
+        self->generation = generation;
     }
     Agent *agent = self->agent;
-    g_mutex_unlock(&self->lock);
+    g_mutex_unlock(&lock);
     return agent;
 }
 
@@ -167,8 +165,7 @@ static void synchronize(GSettingsBackend *self) {
 // MARK: The type
 
 static void defaultsd_backend_init(DefaultsdBackend *self) {
-    g_mutex_init(&self->lock);
-    self->generation = generation;
+    (void)self;
 }
 
 static void defaultsd_backend_finalize(GObject *object) {

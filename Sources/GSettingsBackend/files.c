@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "files.h"
 
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include "plist.h"
 
 #define MAXIMUM_SIZE (64 << 20)
+// In microseconds.
+#define RETRY_DELAY 20000
 // 2001-01-01 00:00:00 UTC, in seconds since 1970.
 #define REFERENCE_DATE 978307200
 
@@ -234,9 +237,13 @@ static GVariant *parse(GByteArray *bytes, char **reason) {
     return files_decode_xml((const char *)bytes->data, bytes->len, reason);
 }
 
-FileOutcome files_read(const char *path, const char *managed, GVariant **values, char **problem) {
-    // A FIFO must not block.
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+// Opens a file. A FIFO must not block.
+static int open_file(const char *path) {
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static FileOutcome read_once(const char *path, const char *managed, GVariant **values, char **problem) {
+    int file = open_file(path);
     if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return FILE_ABSENT;
     if (file < 0) {
         *problem = g_strdup_printf("%s can't be opened: %s.", path, g_strerror(errno));
@@ -261,4 +268,28 @@ FileOutcome files_read(const char *path, const char *managed, GVariant **values,
     }
     close(file);
     return *problem ? FILE_UNUSABLE : FILE_READ;
+}
+
+FileOutcome files_read(const char *path, const char *managed, gint64 *wait, GVariant **values, char **problem) {
+    FileOutcome outcome = read_once(path, managed, values, problem);
+    for (int i = 0; i < 5 && outcome == FILE_UNUSABLE && wait && *wait >= RETRY_DELAY; i++) {
+        g_usleep(RETRY_DELAY);
+        *wait -= RETRY_DELAY;
+        g_clear_pointer(problem, g_free);
+        outcome = read_once(path, managed, values, problem);
+    }
+    return outcome;
+}
+
+gboolean files_may_contain(const char *path, const char *word) {
+    int file = open_file(path);
+    struct stat status;
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    gboolean is_read = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && read_bytes(file, bytes);
+    if (file >= 0) close(file);
+    gsize size = 0;
+    for (guint i = 0; i < bytes->len; i++) {
+        if (bytes->data[i]) bytes->data[size++] = bytes->data[i];
+    }
+    return !is_read || memmem(bytes->data, size, word, strlen(word)) != NULL;
 }

@@ -98,12 +98,15 @@ static char *resolved(const char *path) {
 }
 
 // Returns the directory that the agent's settings name instead of the default one; NULL if they name none. Settings
-// that can't be read are a problem, since they may name one.
-static char *directory_of_settings(const char *usual, char **problem) {
+// that can't be read are a problem if they may name one.
+static char *directory_of_settings(const char *usual, gint64 *wait, char **problem) {
+    static const char key[] = "Directory";
     g_autofree char *path = g_build_filename(usual, "org.defaultsd.agent.plist", NULL);
     g_autoptr(GVariant) values = NULL;
-    if (files_read(path, NULL, &values, problem) != FILE_READ) return NULL;
-    g_autoptr(GVariant) value = g_variant_lookup_value(values, "Directory", G_VARIANT_TYPE_STRING);
+    FileOutcome outcome = files_read(path, NULL, wait, &values, problem);
+    if (outcome == FILE_UNUSABLE && !files_may_contain(path, key)) g_clear_pointer(problem, g_free);
+    if (outcome != FILE_READ) return NULL;
+    g_autoptr(GVariant) value = g_variant_lookup_value(values, key, G_VARIANT_TYPE_STRING);
     const char *text = value ? g_variant_get_string(value, NULL) : "";
     if (text[0] == '/') return trimmed(g_strdup(text));
     g_autofree char *user = g_str_has_prefix(text, "~/") ? home() : NULL;
@@ -160,7 +163,7 @@ static void find_socket(Location *self, const char *usual) {
     self->socket = g_build_filename(self->root, name, hash, "socket", NULL);
 }
 
-Location *location_find(char **problem) {
+Location *location_find(gint64 *wait, char **problem) {
     g_autofree char *usual = location_default_directory();
     if (!usual) {
         *problem = g_strdup("No home directory is known. Set HOME or DEFAULTS_DIRECTORY.");
@@ -168,7 +171,7 @@ Location *location_find(char **problem) {
     }
     const char *given = variable("DEFAULTS_DIRECTORY"), *managed = g_getenv("DEFAULTS_MANAGED_DIRECTORY");
     g_autofree char *named = given ? trimmed(g_canonicalize_filename(given, NULL))
-        : directory_of_settings(usual, problem);
+        : directory_of_settings(usual, wait, problem);
     if (*problem) return NULL;
     Location *self = g_new0(Location, 1);
     self->is_named = named != NULL;
@@ -210,21 +213,18 @@ gboolean location_is_directory(const Location *self, const char *path) {
 static int open_own(const char *path) {
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return -1;
-    g_autofree char *directory = g_path_get_dirname(path);
-    struct stat status, above;
-    // Root may use another user's agent.
-    gboolean is_own = fstat(file, &status) == 0
-        && (status.st_uid == geteuid()
-            || (geteuid() == 0 && stat(directory, &above) == 0 && status.st_uid == above.st_uid));
-    if (is_own) return file;
+    struct stat status;
+    if (fstat(file, &status) == 0 && status.st_uid == geteuid()) return file;
     close(file);
     return -1;
 }
 
-// Returns whether a process holds the lock on an open file. The lock is released when the file is closed: while it is
-// held, no agent can start.
+// Returns whether a process holds the lock on an open file. This one must not hold it: no agent could start, even after
+// the file is closed if another thread has forked meanwhile.
 static gboolean is_locked(int file) {
-    return flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    flock(file, LOCK_UN);
+    return FALSE;
 }
 
 static gboolean is_path_locked(const char *path) {
@@ -234,13 +234,14 @@ static gboolean is_path_locked(const char *path) {
     return result;
 }
 
-// Returns the socket of the agent that has claimed the directory; NULL if none has.
-static char *claimed_socket(const Location *self) {
+// Returns the socket of the agent that has claimed the directory; NULL if none is known.
+static char *claimed_socket(const Location *self, gboolean *is_claimed) {
     g_autofree char *path = g_build_filename(self->directory, CLAIM, NULL);
     char text[4097];
     int file = open_own(path);
+    *is_claimed = file >= 0 && is_locked(file);
     if (file < 0) return NULL;
-    ssize_t size = is_locked(file) ? read(file, text, sizeof(text) - 1) : 0;
+    ssize_t size = *is_claimed ? read(file, text, sizeof(text) - 1) : 0;
     close(file);
     if (size <= 0) return NULL;
     text[size] = 0;
@@ -307,7 +308,7 @@ static gboolean is_service_manager(pid_t pid) {
 
 gboolean location_connect(const Location *self, Connection *connection) {
     struct ucred peer;
-    g_autofree char *claimed = claimed_socket(self);
+    g_autofree char *claimed = claimed_socket(self, &connection->is_claimed);
     gboolean is_own = g_strcmp0(claimed, self->socket) == 0;
     if (claimed && (is_own || !self->is_explicit)) {
         connection->socket = connect_to(claimed, is_own ? self->root : NULL, &peer);

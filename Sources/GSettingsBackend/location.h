@@ -27,10 +27,12 @@ typedef struct {
     gboolean is_certain;
     // The time in milliseconds within which another program must prove to be the agent; -1 without a limit.
     int timeout;
+    // Whether an agent has claimed the directory; it may still be starting. This is known without a connection, too.
+    gboolean is_claimed;
 } Connection;
 
-// Finds the location of this process; returns NULL with the reason in `problem`.
-Location *location_find(char **problem);
+// Finds the location of this process; returns NULL with the reason in `problem`. For `wait`, see `files_read`.
+Location *location_find(gint64 *wait, char **problem);
 
 void location_free(Location *self);
 

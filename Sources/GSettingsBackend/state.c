@@ -1,15 +1,16 @@
 #include "state.h"
 
-#include <sys/stat.h>
+#include <string.h>
 
 #include "mapping.h"
+#include "plist.h"
 
-// After this number of unanswered edits, those of one layer that follow become one, until all are answered. So a slider
-// makes no history of hundreds of values, and an ordinary edit is in the socket when the call returns.
+// An edit of one key waits if so many unanswered ones set it, and the next one replaces it. So a slider makes no
+// history of hundreds of values, and any other edit is in the socket when the call returns.
 #define WINDOW 32
 
-// The time in nanoseconds within which edits of one layer may become one, which has one time for all of its keys.
-#define JOINING_TIME (1000 * (gint64)G_USEC_PER_SEC)
+// The size of a message before the welcome, which another program than an agent may have sent.
+#define GREETING_LIMIT (1u << 20)
 
 #define MANAGED_USER "managed"
 
@@ -40,7 +41,7 @@ static void free_domain(gpointer data) {
 static void free_edit(gpointer data) {
     Edit *self = data;
     g_hash_table_unref(self->values);
-    g_clear_pointer(&self->replaced, g_hash_table_unref);
+    g_hash_table_unref(self->replaced);
     g_free(self);
 }
 
@@ -61,6 +62,7 @@ void state_clear(State *self) {
     g_queue_clear_full(&self->edits, free_edit);
     g_hash_table_unref(self->domains);
     g_free(self->host);
+    g_free(self->directory);
     g_strfreev(self->systems);
 }
 
@@ -90,7 +92,7 @@ GPtrArray *state_layers(const State *self) {
 }
 
 static void set_value(GPtrArray *layers, guint layer, const char *key, GVariant *value) {
-    if (!value && !layers->pdata[layer]) return;
+    if (layer >= layers->len || (!value && !layers->pdata[layer])) return;
     if (!layers->pdata[layer]) layers->pdata[layer] = table_new();
     if (value) {
         g_hash_table_replace(layers->pdata[layer], g_strdup(key), g_variant_ref(value));
@@ -100,6 +102,7 @@ static void set_value(GPtrArray *layers, guint layer, const char *key, GVariant 
 }
 
 void state_set_layer(GPtrArray *layers, guint layer, GVariant *values) {
+    if (layer >= layers->len) return;
     g_clear_pointer(&layers->pdata[layer], unref_table);
     if (!values) return;
     GVariantIter iterator;
@@ -174,10 +177,6 @@ static void before_add(Before *self, const State *state, const char *key) {
     if (state_is_forced(self->domain, key)) g_hash_table_add(self->forced, own);
 }
 
-static gboolean are_equal(GVariant *first, GVariant *second) {
-    return first == second || (first && second && g_variant_equal(first, second));
-}
-
 static void add_change(GPtrArray *changes, const char *path, GPtrArray *keys, gboolean is_writability) {
     if (keys->len > 0) {
         Change *change = g_new0(Change, 1);
@@ -196,7 +195,8 @@ static void after(Before *self, const State *state, GPtrArray *changes) {
     g_hash_table_iter_init(&iterator, self->values);
     while (g_hash_table_iter_next(&iterator, &key, &old)) {
         GVariant *new = state_value(state, self->domain, key, READ_IN_EFFECT);
-        if (!are_equal(old, new)) g_ptr_array_add(keys, g_strdup(key));
+        gboolean is_equal = old == new || (old && new && g_variant_equal(old, new));
+        if (!is_equal) g_ptr_array_add(keys, g_strdup(key));
         if (g_hash_table_contains(self->forced, key) != state_is_forced(self->domain, key)) {
             g_ptr_array_add(writable, g_strdup(key));
         }
@@ -209,44 +209,63 @@ static void after(Before *self, const State *state, GPtrArray *changes) {
 
 // MARK: Edits
 
-static void before_add_edit(Before *self, const State *state, const Edit *edit) {
+static void before_add_keys(Before *self, const State *state, GHashTable *table) {
     GHashTableIter iterator;
     gpointer key;
-    g_hash_table_iter_init(&iterator, edit->values);
+    g_hash_table_iter_init(&iterator, table);
     while (g_hash_table_iter_next(&iterator, &key, NULL)) before_add(self, state, key);
 }
 
-// Returns the last edit of a layer if it hasn't been sent yet and is recent.
-static Edit *unsent_edit(State *self, const Domain *domain, int layer, gint64 time) {
-    for (GList *link = self->edits.tail; link; link = link->prev) {
-        Edit *edit = link->data;
-        if (edit->request || edit->is_again) return NULL;
-        if (edit->domain != domain || edit->layer != layer) continue;
-        return time - edit->begin < JOINING_TIME ? edit : NULL;
-    }
-    return NULL;
+static gboolean is_of(const Edit *self, const Domain *domain, int layer) {
+    return self->domain == domain && self->layer == layer;
 }
 
-static void set_edited(State *self, Domain *domain, int layer, const char *key, GVariant *value, gint64 time) {
-    Edit *edit = unsent_edit(self, domain, layer, time);
-    if (!edit) {
-        edit = g_new0(Edit, 1);
-        *edit = (Edit){.domain = domain, .layer = layer, .values = table_new(), .begin = time};
-        if (domain->is_known) edit->replaced = table_new();
-        g_queue_push_tail(&self->edits, edit);
+// Removes a key from the edit that sets it and was never sent, and returns the value that it replaces in `old`; returns
+// FALSE if there is none.
+static gboolean withdraw(State *self, const Domain *domain, int layer, const char *key, GVariant **old) {
+    for (GList *link = self->edits.tail; link; link = link->prev) {
+        Edit *edit = link->data;
+        if (edit->number) break;
+        if (!is_of(edit, domain, layer) || !g_hash_table_remove(edit->values, key)) continue;
+        *old = g_hash_table_lookup(edit->replaced, key);
+        if (*old) g_variant_ref(*old);
+        g_hash_table_remove(edit->replaced, key);
+        if (g_hash_table_size(edit->values) == 0) {
+            g_queue_delete_link(&self->edits, link);
+            free_edit(edit);
+        }
+        return TRUE;
     }
-    if (!domain->is_known) g_clear_pointer(&edit->replaced, g_hash_table_unref);
-    if (edit->replaced && !g_hash_table_contains(edit->values, key)) {
-        GVariant *old = edited(self, domain, layer, key);
-        if (old) g_hash_table_replace(edit->replaced, g_strdup(key), g_variant_ref(old));
+    return FALSE;
+}
+
+static void set_edited(State *self, Edit *edit, const char *key, GVariant *value) {
+    GVariant *old = NULL;
+    if (!withdraw(self, edit->domain, edit->layer, key, &old)) {
+        old = edited(self, edit->domain, edit->layer, key);
+        if (old) g_variant_ref(old);
     }
-    g_hash_table_replace(edit->values, g_strdup(key), value ? g_variant_ref(value) : NULL);
-    edit->time = time;
-    edit->is_delayed = edit->is_delayed || !self->is_connected;
+    if (old) g_hash_table_insert(edit->replaced, g_strdup(key), old);
+    g_hash_table_insert(edit->values, g_strdup(key), value ? g_variant_ref(value) : NULL);
+}
+
+static Edit *edit_new(Domain *domain, int layer, gint64 time) {
+    Edit *self = g_new0(Edit, 1);
+    *self = (Edit){
+        .domain = domain, .layer = layer, .values = table_new(), .replaced = table_new(), .time = time};
+    return self;
+}
+
+// Adds an edit, unless it is empty.
+static void add_edit(State *self, Edit *edit) {
+    edit->position = ++self->last_position;
+    if (g_hash_table_size(edit->values) > 0) g_queue_push_tail(&self->edits, edit);
+    else free_edit(edit);
 }
 
 void state_edit(State *self, Domain *domain, GHashTable *values, gint64 time, GPtrArray *changes) {
     Before old = before(domain);
+    Edit *of_host = edit_new(domain, LAYER_HOST, time), *of_any = edit_new(domain, LAYER_ANY, time);
     GHashTableIter iterator;
     gpointer key, value;
     g_hash_table_iter_init(&iterator, values);
@@ -254,17 +273,36 @@ void state_edit(State *self, Domain *domain, GHashTable *values, gint64 time, GP
         before_add(&old, self, key);
         // A value of this host alone would hide one of any host, so it is the one to set. A reset removes both.
         gboolean is_of_host = edited(self, domain, LAYER_HOST, key) != NULL;
-        if (is_of_host) set_edited(self, domain, LAYER_HOST, key, value, time);
-        if (!is_of_host || !value) set_edited(self, domain, LAYER_ANY, key, value, time);
+        if (is_of_host) set_edited(self, of_host, key, value);
+        if (!is_of_host || !value) set_edited(self, of_any, key, value);
     }
+    add_edit(self, of_host);
+    add_edit(self, of_any);
     after(&old, self, changes);
 }
 
-static GVariant *string(const char *text) {
-    return g_variant_new_string(text);
+gboolean state_has_edits(const State *self, guint64 position) {
+    for (GList *link = self->edits.head; link; link = link->next) {
+        if (((Edit *)link->data)->position <= position) return TRUE;
+    }
+    return FALSE;
 }
 
-static GVariant *dictionary_of(GHashTable *table) {
+// Returns whether an edit must wait, since so many unanswered ones set its only key.
+static gboolean is_held_back(const State *self, const Edit *edit) {
+    guint unanswered = 0;
+    if (edit->number || g_hash_table_size(edit->values) > 1) return FALSE;
+    g_autofree gpointer *keys = g_hash_table_get_keys_as_array(edit->values, NULL);
+    GList *link = self->edits.head;
+    for (guint i = 0; i < self->sent; i++, link = link->next) {
+        const Edit *sent = link->data;
+        if (is_of(sent, edit->domain, edit->layer) && g_hash_table_contains(sent->values, keys[0])) unanswered++;
+    }
+    return unanswered >= WINDOW;
+}
+
+// Returns the entries of a table as a dictionary, and adds the keys without a value to `removed`.
+static GVariant *dictionary_of(GHashTable *table, GVariantBuilder *removed) {
     GVariantBuilder builder;
     GHashTableIter iterator;
     gpointer key, value;
@@ -272,62 +310,48 @@ static GVariant *dictionary_of(GHashTable *table) {
     g_hash_table_iter_init(&iterator, table);
     while (g_hash_table_iter_next(&iterator, &key, &value)) {
         if (value) g_variant_builder_add(&builder, "{sv}", key, value);
-    }
-    return g_variant_builder_end(&builder);
-}
-
-static GVariant *removed_keys(GHashTable *table) {
-    GVariantBuilder builder;
-    GHashTableIter iterator;
-    gpointer key, value;
-    g_variant_builder_init(&builder, G_VARIANT_TYPE("av"));
-    g_hash_table_iter_init(&iterator, table);
-    while (g_hash_table_iter_next(&iterator, &key, &value)) {
-        if (!value) g_variant_builder_add(&builder, "v", string(key));
+        else g_variant_builder_add(removed, "v", g_variant_new_string(key));
     }
     return g_variant_builder_end(&builder);
 }
 
 GVariant *state_next_edit(State *self, guint64 session, const char *program) {
-    self->is_full = self->sent >= WINDOW || (self->is_full && self->sent > 0);
-    if (self->is_full || self->sent >= self->edits.length) return NULL;
-    Edit *edit = g_queue_peek_nth(&self->edits, self->sent++);
+    GList *link = g_queue_peek_nth_link(&self->edits, self->sent);
+    while (link && is_held_back(self, link->data)) link = link->next;
+    if (!link) return NULL;
+    Edit *edit = link->data;
+    g_queue_unlink(&self->edits, link);
+    g_queue_push_nth_link(&self->edits, (gint)self->sent++, link);
     edit->request = ++self->last_request;
     if (!edit->number) edit->number = ++self->last_number;
-    GVariantBuilder builder;
-    g_variant_builder_init(&builder, G_VARIANT_TYPE_VARDICT);
-    g_variant_builder_add(&builder, "{sv}", "type", string("edit"));
-    g_variant_builder_add(&builder, "{sv}", "request", g_variant_new_int64(edit->request));
-    g_variant_builder_add(&builder, "{sv}", "domain", string(edit->domain->name));
-    if (edit->layer == LAYER_HOST) g_variant_builder_add(&builder, "{sv}", "host", string(self->host));
-    g_variant_builder_add(&builder, "{sv}", "set", dictionary_of(edit->values));
-    g_variant_builder_add(&builder, "{sv}", "remove", removed_keys(edit->values));
-    g_variant_builder_add(&builder, "{sv}", "session", g_variant_new_int64((gint64)session));
-    g_variant_builder_add(&builder, "{sv}", "edit", g_variant_new_int64((gint64)edit->number));
-    // With the replaced values, an edit that comes late or again yields to what others have done since. Without a time,
-    // it can't be late.
-    if (!edit->is_again || edit->replaced) {
-        g_variant_builder_add(&builder, "{sv}", "time", g_variant_new_int64(edit->time));
-    }
-    if ((edit->is_again || edit->is_delayed) && edit->replaced) {
-        g_variant_builder_add(&builder, "{sv}", "replacing", dictionary_of(edit->replaced));
-    }
+    GVariantBuilder removed;
+    GVariantDict message, origin;
+    g_variant_builder_init(&removed, G_VARIANT_TYPE("av"));
+    g_variant_dict_init(&message, NULL);
+    g_variant_dict_insert(&message, "type", "s", "edit");
+    g_variant_dict_insert(&message, "request", "x", (gint64)edit->request);
+    g_variant_dict_insert(&message, "domain", "s", edit->domain->name);
+    if (edit->layer == LAYER_HOST) g_variant_dict_insert(&message, "host", "s", self->host);
+    g_variant_dict_insert_value(&message, "set", dictionary_of(edit->values, &removed));
+    g_variant_dict_insert(&message, "session", "x", (gint64)session);
+    g_variant_dict_insert(&message, "edit", "x", (gint64)edit->number);
+    // With these, an edit that comes late, or again, yields to what other programs have done since.
+    g_variant_dict_insert(&message, "time", "x", edit->time);
+    g_variant_dict_insert_value(&message, "replacing", dictionary_of(edit->replaced, &removed));
+    g_variant_dict_insert_value(&message, "remove", g_variant_builder_end(&removed));
     if (program) {
-        GVariantDict origin;
         g_variant_dict_init(&origin, NULL);
         g_variant_dict_insert(&origin, "program", "s", program);
-        g_variant_builder_add(&builder, "{sv}", "origin", g_variant_dict_end(&origin));
+        g_variant_dict_insert_value(&message, "origin", g_variant_dict_end(&origin));
     }
-    return g_variant_ref_sink(g_variant_builder_end(&builder));
+    return g_variant_ref_sink(g_variant_dict_end(&message));
 }
 
-// Returns the edit of a request; NULL if the request was another one.
-static Edit *edit_of(State *self, guint request, GList **link) {
-    for (*link = self->edits.head; *link; *link = (*link)->next) {
-        Edit *edit = (*link)->data;
-        if (edit->request == request && request) return edit;
-    }
-    return NULL;
+// Returns the place of a request's edit; NULL if the request was another one.
+static GList *link_of(State *self, guint request) {
+    GList *link = self->edits.head;
+    while (link && (!request || ((Edit *)link->data)->request != request)) link = link->next;
+    return link;
 }
 
 // Removes an edit, made or not, and adds what this changes in effect.
@@ -335,7 +359,7 @@ static void end_edit(State *self, GList *link, gboolean is_made, GPtrArray *chan
     Edit *edit = link->data;
     Domain *domain = edit->domain;
     Before old = before(domain);
-    before_add_edit(&old, self, edit);
+    before_add_keys(&old, self, edit->values);
     // The event of the edit has come before the answer, unless the domain isn't followed now.
     if (is_made && domain->status != DOMAIN_FOLLOWED && domain->layers) {
         GHashTableIter iterator;
@@ -351,47 +375,22 @@ static void end_edit(State *self, GList *link, gboolean is_made, GPtrArray *chan
     free_edit(edit);
 }
 
-// Makes an edit the last one, to be sent under another number, but only for the keys that no later one sets.
-static void postpone_edit(State *self, GList *link, GPtrArray *changes) {
-    Edit *edit = link->data;
-    for (GList *later = link->next; later; later = later->next) {
-        Edit *other = later->data;
-        GHashTableIter iterator;
-        gpointer key;
-        if (other->domain != edit->domain || other->layer != edit->layer) continue;
-        g_hash_table_iter_init(&iterator, edit->values);
-        while (g_hash_table_iter_next(&iterator, &key, NULL)) {
-            if (g_hash_table_contains(other->values, key)) g_hash_table_iter_remove(&iterator);
-        }
-    }
-    if (g_hash_table_size(edit->values) == 0) return end_edit(self, link, FALSE, changes);
-    g_queue_unlink(&self->edits, link);
-    g_queue_push_tail_link(&self->edits, link);
-    self->sent--;
-    edit->number = 0;
-    edit->request = 0;
-    edit->is_again = TRUE;
-}
-
 // MARK: Messages
-
-// Returns a name as a pattern. The names of domains that `mapping_domain` makes have no wildcards.
-static void add_name(GVariantBuilder *builder, Domain *domain, guint request) {
-    g_variant_builder_add(builder, "v", string(domain->name));
-    domain->status = DOMAIN_ASKED;
-    domain->request = request;
-}
 
 GVariant *state_next_subscription(State *self) {
     GVariantBuilder names;
     GHashTableIter iterator;
-    gpointer domain;
+    gpointer data;
     guint count = 0, request = self->last_request + 1;
     g_variant_builder_init(&names, G_VARIANT_TYPE("av"));
     g_hash_table_iter_init(&iterator, self->domains);
-    while (g_hash_table_iter_next(&iterator, NULL, &domain)) {
-        if (((Domain *)domain)->status != DOMAIN_UNASKED) continue;
-        add_name(&names, domain, request);
+    while (g_hash_table_iter_next(&iterator, NULL, &data)) {
+        Domain *domain = data;
+        if (domain->status != DOMAIN_UNASKED) continue;
+        // The names that `mapping_domain` makes have no wildcards.
+        g_variant_builder_add(&names, "v", g_variant_new_string(domain->name));
+        domain->status = DOMAIN_ASKED;
+        domain->request = request;
         count++;
     }
     if (count == 0) {
@@ -399,20 +398,19 @@ GVariant *state_next_subscription(State *self) {
         return NULL;
     }
     self->last_request = request;
-    GVariantBuilder builder;
-    g_variant_builder_init(&builder, G_VARIANT_TYPE_VARDICT);
-    g_variant_builder_add(&builder, "{sv}", "request", g_variant_new_int64(request));
-    g_variant_builder_add(&builder, "{sv}", "domains", g_variant_builder_end(&names));
+    GVariantDict message;
+    g_variant_dict_init(&message, NULL);
+    g_variant_dict_insert(&message, "type", "s", self->subscription ? "widen" : "subscribe");
+    g_variant_dict_insert(&message, "request", "x", (gint64)request);
+    g_variant_dict_insert_value(&message, "domains", g_variant_builder_end(&names));
     if (self->subscription) {
-        g_variant_builder_add(&builder, "{sv}", "type", string("widen"));
-        g_variant_builder_add(&builder, "{sv}", "subscription", g_variant_new_int64(self->subscription));
+        g_variant_dict_insert(&message, "subscription", "x", (gint64)self->subscription);
     } else {
-        g_variant_builder_add(&builder, "{sv}", "type", string("subscribe"));
-        g_variant_builder_add(&builder, "{sv}", "from", string("snapshot"));
-        g_variant_builder_add(&builder, "{sv}", "mode", string("latest"));
+        g_variant_dict_insert(&message, "from", "s", "snapshot");
+        g_variant_dict_insert(&message, "mode", "s", "latest");
         self->subscription = request;
     }
-    return g_variant_ref_sink(g_variant_builder_end(&builder));
+    return g_variant_ref_sink(g_variant_dict_end(&message));
 }
 
 // Begins to receive the values of the domains of a request; or, if the agent refused it, gives up on them.
@@ -431,12 +429,8 @@ static void begin_values(State *self, guint request, gboolean is_refused) {
 }
 
 static void before_add_layers(Before *self, const State *state, GPtrArray *layers) {
-    for (guint i = 0; layers && i < layers->len; i++) {
-        GHashTableIter iterator;
-        gpointer key;
-        if (!layers->pdata[i]) continue;
-        g_hash_table_iter_init(&iterator, layers->pdata[i]);
-        while (g_hash_table_iter_next(&iterator, &key, NULL)) before_add(self, state, key);
+    for (guint i = 0; i < layers->len; i++) {
+        if (layers->pdata[i]) before_add_keys(self, state, layers->pdata[i]);
     }
 }
 
@@ -449,7 +443,7 @@ static void end_values(State *self, GPtrArray *changes) {
         Domain *domain = data;
         if (domain->status != DOMAIN_ARRIVING) continue;
         Before old = before(domain);
-        // No program has seen a value of a domain without layers.
+        // A domain without layers hasn't been read yet, so nothing changed.
         if (domain->layers) {
             before_add_layers(&old, self, domain->layers);
             before_add_layers(&old, self, domain->incoming);
@@ -463,34 +457,27 @@ static void end_values(State *self, GPtrArray *changes) {
     }
 }
 
-static void apply_changes(GVariant *list, GPtrArray *layers, guint layer) {
+static void apply_changes(GVariant *list, GPtrArray *layers, guint layer, const State *state, Before *old) {
     for (gsize i = 0; i < g_variant_n_children(list); i++) {
-        g_autoptr(GVariant) box = g_variant_get_child_value(list, i);
-        g_autoptr(GVariant) change = g_variant_get_variant(box);
+        g_autoptr(GVariant) change = plist_item(list, i);
         const char *key;
         if (!g_variant_is_of_type(change, G_VARIANT_TYPE_VARDICT)
             || !g_variant_lookup(change, "key", "&s", &key)) continue;
         g_autoptr(GVariant) value = g_variant_lookup_value(change, "new", NULL);
+        if (old) before_add(old, state, key);
         set_value(layers, layer, key, value);
     }
 }
 
 static void receive_change(State *self, Domain *domain, guint layer, GVariant *message, GPtrArray *changes) {
     g_autoptr(GVariant) list = g_variant_lookup_value(message, "changes", G_VARIANT_TYPE("av"));
-    if (!list) return;
-    if (domain->status == DOMAIN_ARRIVING) return apply_changes(list, domain->incoming, layer);
-    if (domain->status != DOMAIN_FOLLOWED || layer >= domain->layers->len) return;
-    Before old = before(domain);
-    for (gsize i = 0; i < g_variant_n_children(list); i++) {
-        g_autoptr(GVariant) box = g_variant_get_child_value(list, i);
-        g_autoptr(GVariant) change = g_variant_get_variant(box);
-        const char *key;
-        if (g_variant_is_of_type(change, G_VARIANT_TYPE_VARDICT) && g_variant_lookup(change, "key", "&s", &key)) {
-            before_add(&old, self, key);
-        }
+    if (list && domain->status == DOMAIN_ARRIVING) {
+        apply_changes(list, domain->incoming, layer, self, NULL);
+    } else if (list && domain->status == DOMAIN_FOLLOWED) {
+        Before old = before(domain);
+        apply_changes(list, domain->layers, layer, self, &old);
+        after(&old, self, changes);
     }
-    apply_changes(list, domain->layers, layer);
-    after(&old, self, changes);
 }
 
 // Requests all values again.
@@ -508,6 +495,7 @@ static Outcome receive_event(State *self, const char *type, GVariant *message, G
     Domain *domain = name ? g_hash_table_lookup(self->domains, name) : NULL;
     if (g_str_equal(type, "bookmark")) {
         end_values(self, changes);
+        return self->edits.length == 0 ? OUTCOME_PROGRESS : OUTCOME_HANDLED;
     } else if (g_str_equal(type, "gap")) {
         start_over(self);
     } else if (g_str_equal(type, "ended")) {
@@ -533,28 +521,19 @@ static void refuse_edit(State *self, GList *link, const char *reason, GPtrArray 
     end_edit(self, link, FALSE, changes);
 }
 
-void state_refuse(State *self, GVariant *request, const char *reason, GPtrArray *changes, GPtrArray *problems) {
-    gint64 number = 0;
-    GList *link;
-    g_variant_lookup(request, "request", "x", &number);
-    if (edit_of(self, (guint)number, &link)) refuse_edit(self, link, reason, changes, problems);
+void state_refuse(State *self, const char *reason, GPtrArray *changes, GPtrArray *problems) {
+    refuse_edit(self, g_queue_peek_nth_link(&self->edits, self->sent - 1), reason, changes, problems);
 }
 
 static Outcome receive_failure(
     State *self, guint request, GVariant *message, GPtrArray *changes, GPtrArray *problems
 ) {
-    const char *code = "", *reason = "The agent gave no reason.";
-    g_variant_lookup(message, "code", "&s", &code);
+    const char *reason = "The agent gave no reason.";
     g_variant_lookup(message, "message", "&s", &reason);
-    GList *link;
-    Edit *edit = edit_of(self, request, &link);
-    if (edit && g_str_equal(code, "late")) {
-        postpone_edit(self, link, changes);
-        return OUTCOME_HANDLED;
-    }
-    if (edit) {
+    GList *link = link_of(self, request);
+    if (link) {
         refuse_edit(self, link, reason, changes, problems);
-        return OUTCOME_HANDLED;
+        return OUTCOME_PROGRESS;
     }
     g_ptr_array_add(problems, g_strdup(reason));
     // The number 0 is that of a refused connection, and 1 that of the greeting.
@@ -564,32 +543,68 @@ static Outcome receive_failure(
     return OUTCOME_HANDLED;
 }
 
+static Outcome receive_welcome(State *self, GVariant *message) {
+    g_autoptr(GVariant) systems = g_variant_lookup_value(message, "system", G_VARIANT_TYPE("av"));
+    const char *directory = NULL;
+    // Layers have been counted since the first one.
+    if (self->is_greeted) return OUTCOME_HANDLED;
+    if (!systems || !g_variant_lookup(message, "directory", "&s", &directory)) return OUTCOME_LOST;
+    g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
+    for (gsize i = 0; i < g_variant_n_children(systems); i++) {
+        g_autoptr(GVariant) path = plist_item(systems, i);
+        if (g_variant_is_of_type(path, G_VARIANT_TYPE_STRING)) {
+            g_strv_builder_add(paths, g_variant_get_string(path, NULL));
+        }
+    }
+    g_strfreev(self->systems);
+    self->systems = g_strv_builder_end(paths);
+    g_free(self->directory);
+    self->directory = g_strdup(directory);
+    return OUTCOME_WELCOME;
+}
+
 Outcome state_receive(State *self, GVariant *message, GPtrArray *changes, GPtrArray *problems) {
     const char *type = NULL;
     gint64 number = -1;
-    GList *link;
     if (!g_variant_lookup(message, "type", "&s", &type) || !g_variant_lookup(message, "request", "x", &number)
         || number < 0 || number > G_MAXUINT) return OUTCOME_LOST;
     guint request = (guint)number;
     if (g_str_equal(type, "failure")) return receive_failure(self, request, message, changes, problems);
+    if (g_str_equal(type, "welcome")) return receive_welcome(self, message);
+    if (!self->is_greeted) return OUTCOME_LOST;
     if (g_str_equal(type, "subscribed") || g_str_equal(type, "widened")) {
         begin_values(self, request, FALSE);
     } else if (g_str_equal(type, "edited")) {
-        if (edit_of(self, request, &link)) end_edit(self, link, TRUE, changes);
+        GList *link = link_of(self, request);
+        if (!link) return OUTCOME_HANDLED;
+        end_edit(self, link, TRUE, changes);
+        return OUTCOME_PROGRESS;
     } else if (request == self->subscription && request) {
         return receive_event(self, type, message, changes);
     }
     return OUTCOME_HANDLED;
 }
 
+Outcome state_receive_frame(
+    State *self, const GByteArray *bytes, gsize *position, GPtrArray *changes, GPtrArray *problems
+) {
+    guint32 size;
+    gsize left = bytes->len - *position;
+    if (left < sizeof(size)) return OUTCOME_INCOMPLETE;
+    memcpy(&size, bytes->data + *position, sizeof(size));
+    size = g_ntohl(size);
+    if (size > (self->is_greeted ? G_MAXINT32 : GREETING_LIMIT)) return OUTCOME_LOST;
+    if (left - sizeof(size) < size) return OUTCOME_INCOMPLETE;
+    g_autoptr(GVariant) message = plist_decode(bytes->data + *position + sizeof(size), size);
+    *position += sizeof(size) + size;
+    return message && g_variant_is_of_type(message, G_VARIANT_TYPE_VARDICT)
+        ? state_receive(self, message, changes, problems) : OUTCOME_LOST;
+}
+
 void state_disconnect(State *self) {
     start_over(self);
-    self->is_connected = FALSE;
+    self->is_greeted = FALSE;
     self->subscription = 0;
     self->sent = 0;
-    for (GList *link = self->edits.head; link; link = link->next) {
-        Edit *edit = link->data;
-        edit->is_again = edit->is_again || edit->request != 0;
-        edit->request = 0;
-    }
+    for (GList *link = self->edits.head; link; link = link->next) ((Edit *)link->data)->request = 0;
 }

@@ -44,16 +44,16 @@ typedef struct {
     int layer;
     // Keys and their new values; NULL removes a key.
     GHashTable *values;
-    // The values that the keys had; NULL if they aren't known for certain.
+    // The values that the keys had.
     GHashTable *replaced;
-    // The times of the first and of the last edit that became this one, in nanoseconds since 1970.
-    gint64 begin, time;
-    // The number in the session; 0 before it is sent.
+    // The time when it was made, in nanoseconds since 1970.
+    gint64 time;
+    // Its position in the order in which edits were made.
+    guint64 position;
+    // The number in the session; 0 before it is first sent.
     guint64 number;
     // The number of its request on this connection; 0 if it hasn't been sent on it.
     guint request;
-    // Whether the agent may have received it before; and whether it was made while there was no agent to receive it.
-    gboolean is_again, is_delayed;
 } Edit;
 
 typedef struct {
@@ -61,14 +61,14 @@ typedef struct {
     char *host;
     char **systems;
     GHashTable *domains;
-    // Whether an agent receives edits now.
-    gboolean is_connected;
-    // In the order in which they were made.
+    // The directory that the agent serves, by its welcome; and whether the client has accepted this agent.
+    char *directory;
+    gboolean is_greeted;
+    // Those that were sent, in the order of their numbers; then the others, in the order in which they were made.
     GQueue edits;
-    // The number of edits at the head that have been sent on this connection, and whether they must be answered first.
+    // The number of edits at the head that have been sent on this connection.
     guint sent;
-    gboolean is_full;
-    guint64 last_number;
+    guint64 last_position, last_number;
     // The subscription on this connection, and the number of its last request.
     guint subscription, last_request;
 } State;
@@ -83,7 +83,17 @@ typedef struct {
 
 typedef enum { READ_IN_EFFECT, READ_USER, READ_DEFAULT } Reading;
 
-typedef enum { OUTCOME_HANDLED, OUTCOME_LOST } Outcome;
+typedef enum {
+    OUTCOME_HANDLED,
+    // The agent does what it is asked: it has answered an edit or, if there is none, has sent all values.
+    OUTCOME_PROGRESS,
+    // A welcome has come, whose agent the client must accept or refuse.
+    OUTCOME_WELCOME,
+    // The rest of a message hasn't arrived.
+    OUTCOME_INCOMPLETE,
+    // The conversation can't go on.
+    OUTCOME_LOST,
+} Outcome;
 
 void state_init(State *self, const char *host, char **systems);
 void state_clear(State *self);
@@ -109,18 +119,24 @@ gboolean state_is_forced(const Domain *domain, const char *key);
 // Makes an edit of a domain that has layers: keys and values, where NULL resets a key. Adds what changed in effect.
 void state_edit(State *self, Domain *domain, GHashTable *values, gint64 time, GPtrArray *changes);
 
-// Returns the request of the next edit to send, and marks it as sent; NULL if there is none, or if too many are
-// unanswered.
+// Returns whether an edit up to a position hasn't been answered.
+gboolean state_has_edits(const State *self, guint64 position);
+
+// Returns the request of the next edit to send, and marks it as sent; NULL if there is none to send now.
 GVariant *state_next_edit(State *self, guint64 session, const char *program);
 
 // Returns the request for the values of all domains that must be requested; NULL if there is none.
 GVariant *state_next_subscription(State *self);
 
-// Applies a message other than the welcome. Adds what changed in effect, and the reason of a refusal to `problems`.
+// Applies a message. Adds what changed in effect, and the reason of a refusal to `problems`.
 Outcome state_receive(State *self, GVariant *message, GPtrArray *changes, GPtrArray *problems);
 
-// Takes back the edit of a request that can't be sent.
-void state_refuse(State *self, GVariant *request, const char *reason, GPtrArray *changes, GPtrArray *problems);
+// Applies the message of the frame at a position of the bytes, if it is complete, and advances the position.
+Outcome state_receive_frame(
+    State *self, const GByteArray *bytes, gsize *position, GPtrArray *changes, GPtrArray *problems);
+
+// Takes back the last edit of `state_next_edit`, which can't be sent.
+void state_refuse(State *self, const char *reason, GPtrArray *changes, GPtrArray *problems);
 
 // Forgets what was sent on a connection that is lost.
 void state_disconnect(State *self);

@@ -68,9 +68,10 @@ static void use(GVariant *plist) {
     }
 }
 
-static void feed(State *state, GByteArray *bytes) {
+static void feed(GByteArray *bytes) {
     g_autoptr(GVariant) value = plist_decode(bytes->data, bytes->len);
     g_autofree char *problem = NULL;
+    g_autoptr(GVariant) file = plist_decode_file(bytes->data, bytes->len);
     g_autoptr(GVariant) text = files_decode_xml((const char *)bytes->data, bytes->len, &problem);
     if (text) use(text);
     if (!value) return;
@@ -81,9 +82,23 @@ static void feed(State *state, GByteArray *bytes) {
         g_autofree char *first = g_variant_print(value, TRUE), *second = g_variant_print(again, TRUE);
         g_assert_cmpstr(first, ==, second);
     }
-    if (!g_variant_is_of_type(value, G_VARIANT_TYPE_VARDICT)) return;
+}
+
+// Sends a frame as an agent does, perhaps with another size.
+static void send_frame(State *state, GByteArray *bytes) {
     g_autoptr(GPtrArray) changes = state_changes(), problems = g_ptr_array_new_with_free_func(g_free);
-    if (state_receive(state, value, changes, problems) == OUTCOME_LOST) state_disconnect(state);
+    g_autoptr(GByteArray) frame = g_byte_array_new();
+    guint32 size = g_htonl(below(20) ? bytes->len : below(2 * bytes->len + 1));
+    g_byte_array_append(frame, (const guint8 *)&size, sizeof(size));
+    g_byte_array_append(frame, bytes->data, bytes->len);
+    gsize position = 0;
+    Outcome outcome;
+    do {
+        outcome = state_receive_frame(state, frame, &position, changes, problems);
+        g_assert_cmpuint(position, <=, frame->len);
+        if (outcome == OUTCOME_WELCOME) state->is_greeted = TRUE;
+    } while (outcome != OUTCOME_LOST && outcome != OUTCOME_INCOMPLETE);
+    if (outcome == OUTCOME_LOST && below(4) == 0) state_disconnect(state);
 }
 
 // Does what a client may do at any time.
@@ -131,6 +146,12 @@ static void add_message(GPtrArray *documents, const char *text) {
 
 static void add_messages(GPtrArray *documents) {
     static const char *const types[] = {"subscribed", "widened", "edited", "bookmark", "gap", "ended", "welcome"};
+    static const char *const systems[] = {"", "<'/a'>", "<'/a'>, <'/b'>, <'/c'>"};
+    for (gsize i = 0; i < G_N_ELEMENTS(systems); i++) {
+        g_autofree char *welcome = g_strdup_printf(
+            "{'type': <'welcome'>, 'request': <int64 1>, 'directory': <'/'>, 'system': <@av [%s]>}", systems[i]);
+        add_message(documents, welcome);
+    }
     for (int request = 0; request < 12; request++) {
         for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
             g_autofree char *text = g_strdup_printf("{'type': <'%s'>, 'request': <int64 %d>}", types[i], request);
@@ -192,7 +213,8 @@ int main(int argc, char **argv) {
             g_autoptr(GByteArray) copy = g_byte_array_new();
             g_byte_array_append(copy, document->data, document->len);
             if (below(3) > 0) mutate(copy);
-            feed(&state, copy);
+            feed(copy);
+            send_frame(&state, copy);
         }
         state_clear(&state);
     }

@@ -60,7 +60,7 @@ static void begin(void) {
     state_init(&state, "HOST", (char **)systems);
     changes = state_changes();
     problems = g_ptr_array_new_with_free_func(g_free);
-    state.is_connected = TRUE;
+    state.is_greeted = TRUE;
     domain_of("/a/count", &key);
     domain_of("/b/count", &key);
     guint request = subscribe();
@@ -78,35 +78,91 @@ static void end(void) {
     state_clear(&state);
 }
 
-static void test_late_edits(void) {
+static void test_an_edit_has_its_time_and_what_it_replaces_also_when_sent_again(void) {
     begin();
     edit("/a/count", 2, 1);
-    edit("/a/name", 5, 1);
-    g_autofree char *first = next_edit(), *joined = next_edit();
+    g_autofree char *first = next_edit();
     g_assert_nonnull(strstr(first, "'edit': <int64 1>"));
-    g_assert_cmpstr(joined, ==, "");
-    edit("/a/count", 3, 2);
-    g_autofree char *second = next_edit();
-    // The late edit is sent again, under another number, for the key that no later edit sets.
-    receive("{'type': <'failure'>, 'request': <int64 2>, 'code': <'late'>, 'message': <'Late.'>}");
-    g_autofree char *again = next_edit();
-    g_assert_nonnull(strstr(again, "'edit': <int64 3>"));
-    g_assert_nonnull(strstr(again, "'set': <{'name': <int64 5>}>"));
-    g_assert_nonnull(strstr(again, "'time': <int64 1000000000>"));
-    g_assert_nonnull(strstr(again, "'replacing'"));
-    g_assert_cmpint(value_of("/a/count"), ==, 3);
-    g_assert_cmpint(value_of("/a/name"), ==, 5);
-    g_assert_cmpuint(problems->len, ==, 0);
-    // Without the values that it replaced, it has no time, so that it isn't late once more.
+    g_assert_nonnull(strstr(first, "'time': <int64 1000000000>"));
+    g_assert_nonnull(strstr(first, "'replacing': <{'count': <int64 1>}>"));
+    // The values of this domain are those in its files.
     const char *key;
-    domain_of("/a/name", &key)->is_known = FALSE;
-    edit("/a/name", 6, 4);
-    g_autofree char *unknown = next_edit();
-    g_assert_nonnull(strstr(unknown, "'time'"));
-    receive("{'type': <'failure'>, 'request': <int64 5>, 'code': <'late'>, 'message': <'Late.'>}");
-    g_autofree char *forced = next_edit();
-    g_assert_nonnull(strstr(forced, "'set': <{'name': <int64 6>}>"));
-    g_assert_null(strstr(forced, "'time'"));
+    Domain *domain = domain_of("/c/count", &key);
+    g_autoptr(GVariant) values = g_variant_ref_sink(g_variant_new_parsed("{'count': <int64 4>}"));
+    domain->layers = state_layers(&state);
+    state_set_layer(domain->layers, LAYER_ANY, values);
+    edit("/c/count", 5, 2);
+    g_autofree char *second = next_edit();
+    g_assert_nonnull(strstr(second, "'replacing': <{'count': <int64 4>}>"));
+    state_disconnect(&state);
+    g_autofree char *again = next_edit(), *other = next_edit();
+    g_assert_nonnull(strstr(again, "'edit': <int64 1>"));
+    g_assert_nonnull(strstr(again, "'time': <int64 1000000000>"));
+    g_assert_nonnull(strstr(again, "'replacing': <{'count': <int64 1>}>"));
+    g_assert_nonnull(strstr(other, "'edit': <int64 2>"));
+    end();
+}
+
+static void test_only_edits_of_a_key_with_many_unanswered_ones_wait(void) {
+    begin();
+    for (int i = 0; i < 40; i++) {
+        edit("/a/count", 100 + i, 1 + i);
+        g_autofree char *request = next_edit();
+        g_assert_cmpint(request[0] != 0, ==, i < 32);
+    }
+    g_assert_cmpuint(state.edits.length, ==, 33);
+    edit("/a/name", 5, 50);
+    g_autofree char *same_path = next_edit();
+    g_assert_nonnull(strstr(same_path, "'edit': <int64 33>"));
+    g_assert_nonnull(strstr(same_path, "'set': <{'name': <int64 5>}>"));
+    edit("/b/count", 6, 51);
+    g_autofree char *other_path = next_edit();
+    g_assert_nonnull(strstr(other_path, "'edit': <int64 34>"));
+    g_assert_cmpint(value_of("/a/count"), ==, 139);
+    // The second request is the first edit.
+    receive("{'type': <'edited'>, 'request': <int64 2>}");
+    g_autofree char *last = next_edit();
+    g_assert_nonnull(strstr(last, "'edit': <int64 35>"));
+    g_assert_nonnull(strstr(last, "'set': <{'count': <int64 139>}>"));
+    g_assert_nonnull(strstr(last, "'replacing': <{'count': <int64 131>}>"));
+    end();
+}
+
+static void test_edits_without_an_agent_do_not_pile_up(void) {
+    begin();
+    state_disconnect(&state);
+    for (int i = 1; i < 1000; i++) {
+        edit("/a/count", i + 1, 2 * i);
+        edit("/a/name", i + 1, 2 * i + 1);
+    }
+    g_assert_cmpuint(state.edits.length, ==, 2);
+    state.is_greeted = TRUE;
+    g_autofree char *request = next_edit();
+    g_assert_nonnull(strstr(request, "'edit': <int64 1>"));
+    g_assert_nonnull(strstr(request, "'set': <{'count': <int64 1000>}>"));
+    g_assert_nonnull(strstr(request, "'replacing': <{'count': <int64 1>}>"));
+    g_assert_nonnull(strstr(request, "'time': <int64 1998000000000>"));
+    end();
+}
+
+static void test_a_second_welcome_changes_no_layers(void) {
+    static const char welcome[] = "{'type': <'welcome'>, 'request': <int64 1>, 'directory': <'/d'>,"
+        " 'system': <[<'/x'>, <'/y'>, <'/z'>]>}";
+    begin();
+    const char *key;
+    domain_of("/c/count", &key);
+    guint request = subscribe();
+    receive("{'type': <'widened'>, 'request': <int64 %u>}", request);
+    g_assert_cmpint(receive("%s", welcome), ==, OUTCOME_HANDLED);
+    g_assert_cmpstr(state.systems[0], ==, "/etc/xdg");
+    // Even if it comes in the middle of values, they have places.
+    state.is_greeted = FALSE;
+    g_assert_cmpint(receive("%s", welcome), ==, OUTCOME_WELCOME);
+    state.is_greeted = TRUE;
+    receive("{'type': <'initial'>, 'request': <int64 1>, 'domain': <'c'>, 'user': <'/z'>,"
+        " 'values': <{'count': <int64 1>}>}");
+    receive("{'type': <'change'>, 'request': <int64 1>, 'domain': <'c'>, 'user': <'/z'>, 'changes': <[<{'key':"
+        " <'count'>, 'new': <int64 7>}>]>}");
     end();
 }
 
@@ -198,12 +254,15 @@ static void test_changes_of_others_are_hidden_until_an_edit_is_answered(void) {
 }
 
 int main(void) {
-    test_late_edits();
+    test_an_edit_has_its_time_and_what_it_replaces_also_when_sent_again();
+    test_only_edits_of_a_key_with_many_unanswered_ones_wait();
+    test_edits_without_an_agent_do_not_pile_up();
+    test_a_second_welcome_changes_no_layers();
     test_edits_of_domains_that_are_not_followed();
     test_a_gap_starts_over_with_all_domains();
     test_an_answer_in_another_order_ends_its_own_edit();
     test_a_refused_domain_is_read_otherwise();
     test_changes_of_others_are_hidden_until_an_edit_is_answered();
-    puts("6 orders of messages");
+    puts("9 orders of messages");
     return 0;
 }
