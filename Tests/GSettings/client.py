@@ -85,6 +85,31 @@ def run(command: str, *arguments: str) -> Any:
         # The other settings stay, as in a program with many windows.
         others.append(Gio.Settings.new_full(source.lookup(key, True), None, arguments[1]))
         return others[-1].get_value(arguments[2]).print_(False)
+    if command == "open-many-and-time":
+        start = time.monotonic()
+        for number in range(int(arguments[2])):
+            run("open", key, f"{arguments[1]}{number}/", "count")
+        return time.monotonic() - start
+    if command == "set-paths-and-exit":
+        for number in range(int(arguments[2])):
+            Gio.Settings.new_full(source.lookup(key, True), None, f"{arguments[1]}{number}/").set_int("count", number)
+        os._exit(0)
+    if command == "fork-with-new-files":
+        child = os.fork()
+        if child == 0:
+            # As a daemon does.
+            os.closerange(3, 1000)
+            files = [os.open("/dev/null", os.O_RDONLY) for _ in range(40)]
+            settings.get_value(key)
+            os._exit(any(os.readlink(f"/proc/self/fd/{file}") != "/dev/null" for file in files))
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if command == "files":
+        paths = [f"/proc/self/fd/{file}" for file in os.listdir("/proc/self/fd")]
+        return " ".join(os.readlink(path) for path in paths if os.path.lexists(path))
+    if command == "sync-in-thread":
+        # Two threads that print would mix their lines.
+        threading.Thread(target=lambda: (Gio.Settings.sync(), GLib.idle_add(say, "synced"))).start()
+        return None
     raise ValueError(command)
 
 
@@ -98,8 +123,6 @@ def read(*_: Any) -> bool:
         return False
     say("=", run(*line.rstrip("\n").split("\t")))
     return True
-
-
 
 
 def handle(_: Any, key: str) -> None:

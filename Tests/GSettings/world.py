@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import plistlib
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -119,6 +121,79 @@ class Client:
         return status
 
 
+class FakeAgent:
+    """An agent's side of a conversation, led by a test; the socket is the one that `environment` names."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.directory, self.path = str(world.agent.directory), str(world.root / "fake-socket")
+        # No program finds a real agent to start.
+        self.environment = {"DEFAULTSD_SOCKET": self.path, "PATH": "/usr/bin:/bin"}
+        self.listener = socket.socket(socket.AF_UNIX)
+        world.addCleanup(self.listener.close)
+        self.claim = open(world.agent.directory / ".defaultsd.agent", "w+")
+        world.addCleanup(self.claim.close)
+
+    def claim_directory(self) -> None:
+        self.claim.write(f"{os.getpid()}\nhost\n{self.path}\n")
+        self.claim.flush()
+        fcntl.flock(self.claim, fcntl.LOCK_EX)
+
+    def listen(self) -> None:
+        self.listener.bind(self.path)
+        self.listener.listen(100)
+
+    def accept(self, timeout: float = TIMEOUT) -> Conversation:
+        self.listener.settimeout(timeout)
+        connection, _ = self.listener.accept()
+        self.world.addCleanup(connection.close)
+        connection.settimeout(TIMEOUT)
+        return Conversation(self.directory, connection)
+
+
+class Conversation:
+    def __init__(self, directory: str, connection: socket.socket) -> None:
+        self.directory, self.socket, self.received = directory, connection, b""
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next message; an empty one if the program has closed the connection."""
+        while len(self.received) < 4 or len(self.received) < 4 + int.from_bytes(self.received[:4], "big"):
+            part = self.socket.recv(1 << 16)
+            if not part:
+                return {}
+            self.received += part
+        size = 4 + int.from_bytes(self.received[:4], "big")
+        message, self.received = plistlib.loads(self.received[4:size]), self.received[size:]
+        return message
+
+    def send(self, **message: Any) -> None:
+        body = plistlib.dumps(message, fmt=plistlib.FMT_BINARY)
+        self.socket.sendall(len(body).to_bytes(4, "big") + body)
+
+    def greet(self) -> None:
+        self.send(
+            type="welcome", request=self.receive()["request"], protocol=2, pid=1, directory=self.directory, system=[],
+            cursor="1:1")
+
+    def subscribe(self, **values: Any) -> None:
+        """Answer the next request, for the values of domains, all of which are the same."""
+        request = self.receive()
+        self.stream = request.get("subscription", request["request"])
+        answer = "widened" if request["type"] == "widen" else "subscribed"
+        self.send(type=answer, request=request["request"], cursor="1:1")
+        for domain in request["domains"]:
+            self.send(type="initial", request=self.stream, domain=domain, values=values, cursor="1:1")
+        self.send(type="bookmark", request=self.stream, cursor="1:1")
+
+    def receive_edit(self) -> dict[str, Any]:
+        while (message := self.receive())["type"] != "edit":
+            pass
+        return message
+
+    def answer(self, edit: dict[str, Any]) -> None:
+        self.send(type="edited", request=edit["request"], cursor="1:2")
+
+
 class World(unittest.TestCase):
     """Tests with an agent, directories, and programs that use the module."""
 
@@ -184,6 +259,16 @@ class World(unittest.TestCase):
         self.agent.signal(signal.SIGSTOP)
         tasks = Path(f"/proc/{self.agent.pid}/task")
         wait_for(lambda: all(" T " in (task / "stat").read_text() for task in tasks.iterdir()), "a stopped agent")
+
+    def wait_until_files_are_later(self) -> None:
+        """Wait until a file gets a later time than now: files have the time of the last tick of the kernel's clock."""
+        now, path = time.time_ns(), self.root / "tick"
+
+        def is_later() -> bool:
+            path.write_text("")
+            return path.stat().st_mtime_ns > now
+
+        wait_for(is_later, "a later time")
 
     def file(self, domain: str = "org.defaultsd.test") -> Path:
         return self.agent.directory / f"{domain}.plist"
