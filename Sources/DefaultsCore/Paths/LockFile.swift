@@ -104,7 +104,10 @@ package struct LockFile: ~Copyable, Sendable {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), isOwn(status, at: path)
         else { return false }
-        return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+        if flock(file.number, LOCK_SH | LOCK_NB) != 0 { return errno == EWOULDBLOCK }
+        // Closing the file isn't enough: the lock lasts while a child that another thread has forked has it open, too.
+        flock(file.number, LOCK_UN)
+        return false
     }
 
     /// Returns the owner of the file at a path; `nil` if there is no file or it is the user's own.
