@@ -5,12 +5,14 @@
 //     defaults-gsettings decode <DUMP            prints the property list of a dump of dconf
 //     defaults-gsettings encode DUMP … <PLIST    prints the dump of a property list: of each domain, its values
 //
-// A dump is what `dconf dump /` prints. Those of `encode` say which types keys without a schema have. Both conversions
-// print a binary property list with these entries:
+// A dump is what `dconf dump /` prints. Those of `encode` say which types keys without a schema have, the last one first
+// of all. Both conversions print a binary property list with these entries:
 //
 //     domains     of each domain, its `path` and its `values`, in the only form that the mapping has for them
 //     dump        the values as a dump
-//     unfit       the full names of the keys whose values can't be converted
+//     unfit       the full names of the keys whose values can't be converted, or that GSettings ignores, since they
+//                 aren't of their schema's type
+//     guessed     the full names of the keys of which nothing shows the type
 #define G_SETTINGS_ENABLE_BACKEND
 #include <gio/gio.h>
 #include <gio/gsettingsbackend.h>
@@ -72,7 +74,7 @@ typedef struct {
     GSettingsSchemaSource *source;
     // The arrays of schemas with one path, by it.
     GHashTable *schemas;
-    // The schemas without one.
+    // The schemas without one, which have no keys of their own. They only show which types such keys have.
     GPtrArray *relocatable;
     // The paths of schemas and dumps, by their domains.
     GHashTable *paths;
@@ -85,17 +87,12 @@ static void learn_path(Knowledge *self, const char *path) {
     if (domain) g_hash_table_replace(self->paths, domain, g_strdup(path));
 }
 
-static void learn_schemas(Knowledge *self) {
-    self->schemas = table((GDestroyNotify)g_ptr_array_unref);
-    self->relocatable = g_ptr_array_new_with_free_func((GDestroyNotify)g_settings_schema_unref);
-    self->paths = table(g_free);
-    self->types = table(g_free);
-    self->source = g_settings_schema_source_get_default();
-    if (!self->source) return;
+static void learn_source(Knowledge *self, GSettingsSchemaSource *source, gboolean has_parents) {
     g_auto(GStrv) fixed = NULL, relocatable = NULL;
-    g_settings_schema_source_list_schemas(self->source, TRUE, &fixed, &relocatable);
+    g_settings_schema_source_list_schemas(source, has_parents, &fixed, &relocatable);
     for (gsize i = 0; fixed[i]; i++) {
-        GSettingsSchema *schema = g_settings_schema_source_lookup(self->source, fixed[i], TRUE);
+        GSettingsSchema *schema = g_settings_schema_source_lookup(source, fixed[i], has_parents);
+        if (!schema) continue;
         const char *path = g_settings_schema_get_path(schema);
         learn_path(self, path);
         GPtrArray *same = g_hash_table_lookup(self->schemas, path);
@@ -106,8 +103,34 @@ static void learn_schemas(Knowledge *self) {
         g_ptr_array_add(same, schema);
     }
     for (gsize i = 0; relocatable[i]; i++) {
-        g_ptr_array_add(self->relocatable, g_settings_schema_source_lookup(self->source, relocatable[i], TRUE));
+        GSettingsSchema *schema = g_settings_schema_source_lookup(source, relocatable[i], has_parents);
+        if (schema) g_ptr_array_add(self->relocatable, schema);
     }
+}
+
+// Learns the schemas that the extensions of GNOME Shell in a data directory bring with them.
+static void learn_extensions(Knowledge *self, const char *data) {
+    g_autofree char *extensions = g_build_filename(data, "gnome-shell", "extensions", NULL);
+    GDir *directory = g_dir_open(extensions, 0, NULL);
+    const char *name;
+    while (directory && (name = g_dir_read_name(directory))) {
+        g_autofree char *path = g_build_filename(extensions, name, "schemas", NULL);
+        g_autoptr(GSettingsSchemaSource) source =
+            g_settings_schema_source_new_from_directory(path, self->source, FALSE, NULL);
+        if (source) learn_source(self, source, FALSE);
+    }
+    g_clear_pointer(&directory, g_dir_close);
+}
+
+static void learn_schemas(Knowledge *self) {
+    self->schemas = table((GDestroyNotify)g_ptr_array_unref);
+    self->relocatable = g_ptr_array_new_with_free_func((GDestroyNotify)g_settings_schema_unref);
+    self->paths = table(g_free);
+    self->types = table(g_free);
+    self->source = g_settings_schema_source_get_default();
+    if (self->source) learn_source(self, self->source, TRUE);
+    learn_extensions(self, g_get_user_data_dir());
+    for (const char *const *each = g_get_system_data_dirs(); *each; each++) learn_extensions(self, *each);
 }
 
 // Returns the type of a key in schemas; NULL if they have none, or several. The caller owns it.
@@ -139,29 +162,10 @@ static gboolean is_below_known(const Knowledge *self, const char *path) {
     return FALSE;
 }
 
-// Returns whether a relocatable schema describes all keys of a domain, and so the domain itself.
-static gboolean describes(GSettingsSchema *schema, GVariant *values) {
-    GVariantIter each;
-    const char *name;
-    GVariant *plist;
-    g_variant_iter_init(&each, values);
-    while (g_variant_iter_loop(&each, "{&sv}", &name, &plist)) {
-        g_autoptr(GVariant) value = NULL;
-        if (g_settings_schema_has_key(schema, name)) {
-            g_autoptr(GSettingsSchemaKey) key = g_settings_schema_get_key(schema, name);
-            value = mapping_from_plist(plist, g_settings_schema_key_get_value_type(key));
-        }
-        if (value) continue;
-        g_variant_unref(plist);
-        return FALSE;
-    }
-    return g_variant_n_children(values) > 0;
-}
-
-// Returns the value of a key: of the type of its schema, or else of the one that it has in a dump or in the relocatable
-// schemas of its domain, if it fits, or else of the type that its property list alone suggests.
+// Returns the value of a key: of the type of its schema, or else of the one that it has in a dump or in relocatable
+// schemas, if it fits, or else of the type that its property list alone suggests, which is a guess.
 static GVariant *value_of(
-    const Knowledge *self, const char *path, const char *key, GVariant *plist, const GPtrArray *relocatable
+    const Knowledge *self, const char *path, const char *key, GVariant *plist, gboolean *is_guessed
 ) {
     GVariantType *type = type_in(g_hash_table_lookup(self->schemas, path), key);
     if (type) {
@@ -173,12 +177,15 @@ static GVariant *value_of(
     const char *signature = g_hash_table_lookup(self->types, name);
     GVariant *value = signature ? mapping_from_plist(plist, G_VARIANT_TYPE(signature)) : NULL;
     if (value) return value;
-    type = type_in(relocatable, key);
+    type = type_in(self->relocatable, key);
     value = type ? mapping_from_plist(plist, type) : NULL;
     g_clear_pointer(&type, g_variant_type_free);
     if (value) return value;
     g_autoptr(GVariant) box = mapping_from_plist(plist, G_VARIANT_TYPE_VARIANT);
-    return box ? g_variant_get_variant(box) : NULL;
+    value = box ? g_variant_get_variant(box) : NULL;
+    // A Boolean, a real or a string is one.
+    *is_guessed = value && !strchr("bds", g_variant_get_type_string(value)[0]);
+    return value;
 }
 
 // MARK: The result
@@ -187,20 +194,20 @@ typedef struct {
     // Of each domain, its path and a table of its values.
     GHashTable *paths, *domains;
     GKeyFile *dump;
-    GPtrArray *unfit;
+    GPtrArray *unfit, *guessed;
 } Result;
 
 static Result result_new(void) {
     return (Result){
         table(g_free), table((GDestroyNotify)g_hash_table_unref), g_key_file_new(),
-        g_ptr_array_new_with_free_func(g_free),
+        g_ptr_array_new_with_free_func(g_free), g_ptr_array_new_with_free_func(g_free),
     };
 }
 
-// Returns whether a dump, which is a key file, can have a name.
+// Returns whether a dump, which is a key file, can have a name. A line that begins with # would be a comment.
 static gboolean is_for_dump(const char *name) {
     gsize size = strlen(name);
-    return size > 0 && name[0] != ' ' && name[size - 1] != ' ' && !strpbrk(name, "=[]\n\r\t");
+    return size > 0 && name[0] != '#' && name[0] != ' ' && name[size - 1] != ' ' && !strpbrk(name, "=[]\n\r\t");
 }
 
 // Adds a key's value, or its name if it has none.
@@ -236,9 +243,19 @@ static GVariant *dictionary_of(GHashTable *values) {
     return plist_dictionary(entries);
 }
 
+static GVariant *array_of(const GPtrArray *names) {
+    GPtrArray *boxes = g_ptr_array_new();
+    for (guint i = 0; i < names->len; i++) {
+        g_ptr_array_add(boxes, g_variant_new_variant(g_variant_new_string(names->pdata[i])));
+    }
+    GVariant *array = g_variant_new_array(G_VARIANT_TYPE_VARIANT, (GVariant *const *)boxes->pdata, boxes->len);
+    g_ptr_array_unref(boxes);
+    return array;
+}
+
 // Prints the result; returns the program's status.
 static int result_print(Result *self) {
-    GPtrArray *domains = g_ptr_array_new(), *entries = g_ptr_array_new(), *unfit = g_ptr_array_new();
+    GPtrArray *domains = g_ptr_array_new(), *entries = g_ptr_array_new();
     GHashTableIter each;
     gpointer domain, values;
     g_hash_table_iter_init(&each, self->domains);
@@ -248,16 +265,11 @@ static int result_print(Result *self) {
         g_ptr_array_add(parts, entry("values", dictionary_of(values)));
         g_ptr_array_add(domains, entry(domain, plist_dictionary(parts)));
     }
-    for (guint i = 0; i < self->unfit->len; i++) {
-        g_ptr_array_add(unfit, g_variant_new_variant(g_variant_new_string(self->unfit->pdata[i])));
-    }
     g_autofree char *text = g_key_file_to_data(self->dump, NULL, NULL);
     g_ptr_array_add(entries, entry("domains", plist_dictionary(domains)));
     g_ptr_array_add(entries, entry("dump", g_variant_new_string(text)));
-    g_ptr_array_add(
-        entries,
-        entry("unfit", g_variant_new_array(G_VARIANT_TYPE_VARIANT, (GVariant *const *)unfit->pdata, unfit->len)));
-    g_ptr_array_unref(unfit);
+    g_ptr_array_add(entries, entry("unfit", array_of(self->unfit)));
+    g_ptr_array_add(entries, entry("guessed", array_of(self->guessed)));
     g_autoptr(GVariant) plist = g_variant_ref_sink(plist_dictionary(entries));
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     if (!plist_encode(plist, bytes)) return INVALID;
@@ -269,7 +281,8 @@ static int result_print(Result *self) {
 
 typedef void (*Visit)(gpointer data, const char *path, const char *key, GVariant *value);
 
-// Calls a function for each key of a dump, with NULL for a value that can't be read; returns FALSE for what is no dump.
+// Calls a function for each key of a dump, with NULL for a value that can't be read; returns FALSE if the text isn't a
+// dump.
 static gboolean visit(const char *text, gsize size, Visit function, gpointer data) {
     g_autoptr(GKeyFile) dump = g_key_file_new();
     g_autoptr(GError) error = NULL;
@@ -290,8 +303,18 @@ static gboolean visit(const char *text, gsize size, Visit function, gpointer dat
     return TRUE;
 }
 
-static void add_to_result(gpointer result, const char *path, const char *key, GVariant *value) {
-    result_add(result, path, key, value);
+typedef struct {
+    Knowledge knowledge;
+    Result result;
+} Decoding;
+
+static void add_to_result(gpointer data, const char *path, const char *key, GVariant *value) {
+    Decoding *self = data;
+    GVariantType *type = type_in(g_hash_table_lookup(self->knowledge.schemas, path), key);
+    // GSettings ignores a value of another type, as an older schema may have had.
+    if (type && value && !g_variant_is_of_type(value, type)) value = NULL;
+    g_clear_pointer(&type, g_variant_type_free);
+    result_add(&self->result, path, key, value);
 }
 
 static void learn_key(gpointer knowledge, const char *path, const char *key, GVariant *value) {
@@ -302,7 +325,7 @@ static void learn_key(gpointer knowledge, const char *path, const char *key, GVa
         self->types, g_strconcat(path, key, NULL), g_strdup(g_variant_get_type_string(value)));
 }
 
-// Returns what standard input has.
+// Reads standard input to its end.
 static GByteArray *read_input(void) {
     GByteArray *bytes = g_byte_array_new();
     guint8 buffer[1 << 16];
@@ -326,9 +349,10 @@ static int print_backends(void) {
 
 static int decode(void) {
     g_autoptr(GByteArray) input = read_input();
-    Result result = result_new();
-    if (!visit((const char *)input->data, input->len, add_to_result, &result)) return INVALID;
-    return result_print(&result);
+    Decoding decoding = {.result = result_new()};
+    learn_schemas(&decoding.knowledge);
+    if (!visit((const char *)input->data, input->len, add_to_result, &decoding)) return INVALID;
+    return result_print(&decoding.result);
 }
 
 static int encode(char *const *dumps) {
@@ -360,20 +384,21 @@ static int encode(char *const *dumps) {
         if (!g_variant_is_of_type(values, G_VARIANT_TYPE_VARDICT)) continue;
         const char *known = g_hash_table_lookup(knowledge.paths, domain);
         g_autofree char *path = known ? g_strdup(known) : path_of_domain(domain);
-        if (!path) continue;
-        g_autoptr(GPtrArray) relocatable = g_ptr_array_new();
-        for (guint i = 0; i < knowledge.relocatable->len; i++) {
-            GSettingsSchema *schema = knowledge.relocatable->pdata[i];
-            if (describes(schema, values)) g_ptr_array_add(relocatable, schema);
+        if (!path) {
+            // The hash of a long path doesn't say which path it is.
+            if (strstr(domain, "%-")) g_ptr_array_add(result.unfit, g_strconcat(domain, ".plist", NULL));
+            continue;
         }
         // Other domains aren't those of GSettings.
-        if (!known && relocatable->len == 0 && !is_below_known(&knowledge, path)) continue;
+        if (!known && !is_below_known(&knowledge, path)) continue;
         GVariantIter keys;
         const char *key;
         GVariant *plist;
         g_variant_iter_init(&keys, values);
         while (g_variant_iter_loop(&keys, "{&sv}", &key, &plist)) {
-            g_autoptr(GVariant) value = value_of(&knowledge, path, key, plist, relocatable);
+            gboolean is_guessed = FALSE;
+            g_autoptr(GVariant) value = value_of(&knowledge, path, key, plist, &is_guessed);
+            if (is_guessed) g_ptr_array_add(result.guessed, g_strconcat(path, key, NULL));
             // Neither GSettings nor dconf has such a key.
             if (key[0] == 0 || strchr(key, '/')) g_clear_pointer(&value, g_variant_unref);
             result_add(&result, path, key, value);

@@ -198,6 +198,8 @@ class World(unittest.TestCase):
     """Tests with an agent, directories, and programs that use the module."""
 
     starts_agent = True
+    # Whether the preferences directory is the one that programs find without a variable.
+    is_usual = False
 
     def setUp(self) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="gsettings."))
@@ -206,8 +208,9 @@ class World(unittest.TestCase):
         self.addCleanup(self.agent.close)
         home = self.root / "home"
         home.mkdir()
+        self.agent.environment["XDG_CONFIG_HOME"] = str(self.agent.directory if self.is_usual else home / ".config")
         self.environment = {
-            **self.agent.environment, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"),
+            **self.agent.environment, "HOME": str(home),
             "XDG_CACHE_HOME": str(home / ".cache"), "XDG_DATA_HOME": str(home / ".local"),
             "GIO_EXTRA_MODULES": MODULES, "GSETTINGS_SCHEMA_DIR": SCHEMAS, "GSETTINGS_BACKEND": "defaultsd",
             "PATH": f"{os.path.dirname(program('defaultsd'))}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",

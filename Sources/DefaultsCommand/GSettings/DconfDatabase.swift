@@ -2,9 +2,63 @@ import DefaultsCore
 import Glibc
 import Linux
 
+/// The profile that says which databases dconf uses, the user's own one first.
+struct DconfProfile {
+    /// The name of the user's own database.
+    let name: String
+
+    /// Finds the profile by dconf's rules.
+    ///
+    /// - Parameters:
+    ///   - environment: The environment of the user's programs.
+    ///   - root: A directory that stands for the root of the file system.
+    /// - Throws: If the profile can't be read, or has no database of the user's that can be switched.
+    init(in environment: Environment, root: String = "") throws(Failure) {
+        let mandatory = "\(root)/run/dconf/user/\(getuid())"
+        let isMandatory = !Path.isMissing(mandatory)
+        let named = environment["DCONF_PROFILE"]
+        let shared = (environment["XDG_DATA_DIRS"] ?? "/usr/local/share:/usr/share").split(separator: ":")
+        func paths(of name: String) -> [String] {
+            ["\(root)/etc/dconf/profile/\(name)"] + shared.map { "\(root)\($0)/dconf/profile/\(name)" }
+        }
+        let paths =
+            if isMandatory {
+                [mandatory]
+            } else if let named {
+                Path.isAbsolute(named) ? [named] : paths(of: named)
+            } else {
+                (environment["XDG_RUNTIME_DIR"].map { ["\($0)/dconf/profile"] } ?? []) + paths(of: "user")
+            }
+        guard let path = paths.first(where: { !Path.isMissing($0) }) else {
+            if let named {
+                throw Failure(
+                    "dconf's profile \(named) is missing, so dconf has no values. Correct DCONF_PROFILE.", .unavailable)
+            }
+            name = "user"
+            return
+        }
+        let lines = String(decoding: try InputFile.read(FilePath(path)), as: UTF8.self).split(separator: "\n")
+        let sources = lines.map { String($0.prefix { $0 != "#" }).trimmed }.filter { source in
+            ["user-db:", "service-db:", "system-db:", "file-db:"].contains { source.hasPrefix($0) }
+        }
+        guard let first = sources.first, first.hasPrefix("user-db:") else {
+            throw Failure(
+                "The first database in dconf's profile \(path) isn't a user-db, so it can't be switched.", .unavailable)
+        }
+        // Elsewhere, a profile with the user's database alone leaves out the values of the system's.
+        if isMandatory, sources.count > 1 {
+            throw Failure(
+                "dconf's profile \(path), which can't be replaced, has databases besides yours, so their values can't "
+                    + "be told from yours.", .unavailable)
+        }
+        name = String(first.dropFirst("user-db:".count))
+    }
+}
+
 /// The user's own database of dconf, which the program `dconf` reads and writes.
 struct DconfDatabase {
     private let program: String
+    private let file: String
     /// The file that makes dconf use this database alone, since the values of system databases aren't the user's.
     private let profile: String
 
@@ -21,44 +75,74 @@ struct DconfDatabase {
 
     /// Returns the path of the database's file.
     static func file(in environment: Environment) throws -> String {
-        try "\(PreferencesDirectory.standardPath(environment))/dconf/\(name(in: environment))"
+        try file(of: DconfProfile(in: environment), environment)
+    }
+
+    private static func file(of profile: DconfProfile, _ environment: Environment) throws -> String {
+        try "\(PreferencesDirectory.standardPath(environment))/dconf/\(profile.name)"
     }
 
     /// Opens the database.
     ///
     /// - Parameters:
     ///   - program: The path of the program.
-    ///   - directory: An existing directory for the file that names the database.
+    ///   - dumps: The dumps of earlier switches, beside which a file names the database.
     ///   - environment: The environment that says which one is the user's.
-    /// - Throws: If the user has none, or the file can't be written.
-    init(program: String, fileIn directory: String, environment: Environment) throws(Failure) {
+    /// - Throws: If the user has none, or another one than at the last switch, or the file can't be written.
+    init(program: String, dumps: GSettingsDumps, environment: Environment) throws {
         self.program = program
-        profile = "\(directory)/profile"
-        let text = try "user-db:\(Self.name(in: environment))\n"
-        do throws(SystemCall.Failure) { try NewFile.replace(profile, with: Array(text.utf8)) } catch {
+        let found = try DconfProfile(in: environment)
+        file = try Self.file(of: found, environment)
+        profile = "\(dumps.directory)/profile"
+        let text = Array("user-db:\(found.name)\n".utf8)
+        if try dumps.agreement() != nil, !Path.isMissing(profile), try InputFile.read(FilePath(profile)) != text {
+            throw Failure(
+                "dconf's database is \"\(found.name)\" here, and was another one at the last switch (see \(profile)). "
+                    + "Run this with the DCONF_PROFILE of then. If the database has changed for good, remove "
+                    + "\(dumps.agreed), and run this again.", .unavailable)
+        }
+        do throws(SystemCall.Failure) { try NewFile.replace(profile, with: text) } catch {
             throw Failure("\(profile) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
         }
     }
 
-    /// Returns the name of the user's database: the first one in the profile that dconf uses.
-    private static func name(in environment: Environment) throws(Failure) -> String {
-        let named = environment["DCONF_PROFILE"].map { Path.isAbsolute($0) ? $0 : "/etc/dconf/profile/\($0)" }
-        let ofSession = environment["XDG_RUNTIME_DIR"].map { "\($0)/dconf/profile" }
-        let profiles = ["/run/dconf/user/\(getuid())", named, ofSession, "/etc/dconf/profile/user"]
-        for case let path? in profiles where !Path.isMissing(path) {
-            let lines = ProcessText.of(path).split(separator: "\n").map { String($0).trimmed }
-            guard let line = lines.first(where: { $0.hasPrefix("user-db:") }) else {
+    /// Returns all values, in the form of `dconf dump`.
+    ///
+    /// - Throws: If the file exists and isn't a database that can be read, which dconf takes for an empty one.
+    func dump() throws(Failure) -> [UInt8] {
+        if !Path.isMissing(file) {
+            let header: [UInt8]
+            let size: Int
+            do throws(SystemCall.Failure) {
+                let opened = try FileDescriptor(opening: file, O_RDONLY | O_NONBLOCK)
+                size = try Int(opened.status().st_size)
+                header = try opened.read(upTo: 24)
+            } catch {
                 throw Failure(
-                    "dconf's profile \(path) has no database that you can change, so there is nothing to switch.",
-                    .unavailable)
+                    "dconf's file \(file) can't be read: \(SystemCall.message(error.number)). Nothing was changed.",
+                    .noInput)
             }
-            return String(line.dropFirst("user-db:".count)).trimmed
+            guard Self.isHeader(header, ofSize: size) else {
+                throw Failure(
+                    "dconf's file \(file) is damaged, so its values can't be read, and nothing was changed. Restore "
+                        + "it from a backup, or remove it if it has no values that you need.", .dataError)
+            }
         }
-        return "user"
+        return try run(["dump", "/"])
     }
 
-    /// Returns all values, in the form of `dconf dump`.
-    func dump() throws(Failure) -> [UInt8] { try run(["dump", "/"]) }
+    /// Returns whether a file begins as dconf's: with its signature, in either order of bytes, its version, and the
+    /// bounds of a table inside the file.
+    private static func isHeader(_ bytes: [UInt8], ofSize size: Int) -> Bool {
+        guard bytes.count == 24, bytes.starts(with: "GVariant".utf8) || bytes.starts(with: "raVGtnai".utf8) else {
+            return false
+        }
+        func number(at offset: Int) -> Int {
+            bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
+        let (start, end) = (number(at: 16), number(at: 20))
+        return number(at: 8) == 0 && start & 3 == 0 && start <= end && end <= size
+    }
 
     /// Sets the values in a dump.
     func load(_ dump: String) throws(Failure) { _ = try run(["load", "/"], input: Array(dump.utf8)) }

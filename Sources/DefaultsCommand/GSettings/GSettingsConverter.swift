@@ -16,6 +16,19 @@ struct GSettingsConverter {
         var dump = ""
         /// The full names of the keys whose values can't be converted.
         var unfit: [String] = []
+        /// The full names of the keys whose types nothing shows.
+        var guessed: Set<String> = []
+
+        /// The keys whose values can't be converted, by their domains.
+        var unfitKeys: [String: Set<String>] {
+            var keys: [String: Set<String>] = [:]
+            for name in unfit {
+                guard let slash = name.lastIndex(of: "/"), let domain = DomainName(gsettingsPath: "\(name[...slash])")
+                else { continue }
+                keys[domain.description, default: []].insert(String(name[slash...].dropFirst()))
+            }
+            return keys
+        }
     }
 
     private let program: String
@@ -50,8 +63,8 @@ struct GSettingsConverter {
     ///
     /// - Parameters:
     ///   - domains: The values of domains.
-    ///   - dumps: The paths of dumps, which say which domains are those of GSettings, and which types keys without a
-    ///     schema have.
+    ///   - dumps: The paths of dumps, the latest last, which say which domains are those of GSettings, and which types
+    ///     keys without a schema have.
     /// - Returns: The values.
     /// - Throws: If they can't be converted at all.
     func values(_ domains: GSettingsValues, typedBy dumps: [String]) throws(Failure) -> Outcome {
@@ -80,7 +93,8 @@ struct GSettingsConverter {
         let answer: PropertyListValue
         do throws(PropertyListError) { answer = try PropertyListValue(parsing: output) } catch { throw invalid }
         guard case .dictionary(let entries) = answer, case .dictionary(let domains)? = entries["domains"],
-            case .string(let dump)? = entries["dump"], case .array(let unfit)? = entries["unfit"]
+            case .string(let dump)? = entries["dump"], case .array(let unfit)? = entries["unfit"],
+            case .array(let guessed)? = entries["guessed"]
         else { throw invalid }
         var outcome = Outcome(dump: dump)
         for (name, domain) in domains {
@@ -90,7 +104,11 @@ struct GSettingsConverter {
             outcome.domains[name] = values
             outcome.paths[name] = path
         }
-        outcome.unfit = unfit.compactMap { if case .string(let name) = $0 { name } else { nil } }.sorted()
+        func names(_ list: [PropertyListValue]) -> [String] {
+            list.compactMap { if case .string(let name) = $0 { name } else { nil } }.sorted()
+        }
+        outcome.unfit = names(unfit)
+        outcome.guessed = Set(names(guessed))
         return outcome
     }
 }

@@ -44,7 +44,8 @@ struct GSettingsSwitch {
 /// The dumps of dconf that switches leave in the user's state directory.
 struct GSettingsDumps {
     let directory: String
-    /// The path of the dump on which both sides agreed at the last switch.
+    /// The path of the dump of the values that the other side, which isn't in use, had at the last switch. While they
+    /// are the same, the values in use are newer.
     var agreed: String { "\(directory)/agreed.dconf" }
 
     /// Finds the directory, and creates it.
@@ -58,25 +59,64 @@ struct GSettingsDumps {
         }
     }
 
+    /// Gets the exclusive right to switch, or fails if another process has it.
+    func lock() throws(Failure) -> LockFile {
+        let lock: LockFile?
+        do throws(SystemCall.Failure) { lock = try LogLocation(log: "\(directory)/switch").lock() } catch {
+            throw Failure("\(directory) can't be locked: \(SystemCall.message(error.number)).", .cantCreate)
+        }
+        guard let lock else {
+            throw Failure("GSettings is being switched already. Run this again when that has ended.", .temporaryFailure)
+        }
+        return lock
+    }
+
     /// Stores a dump, unless it is the last one that was stored, and returns its path.
     func store(_ dump: [UInt8]) throws(Failure) -> String {
-        let names: [String]
-        do throws(DefaultsError) { names = try PreferencesDirectory(path: directory).names(in: "") } catch {
-            throw Failure(error.description, ExitStatus(error))
-        }
-        let stored = names.filter { $0.hasPrefix("before-") && $0.hasSuffix(".dconf") }.sorted()
-        if let last = stored.last, try bytes(of: "\(directory)/\(last)") == dump { return "\(directory)/\(last)" }
+        let stored = try paths(beginningWith: "before-")
+        if let last = stored.last, try bytes(of: last) == dump { return last }
         let time = ChangeText.moment(.now()).map { $0 == " " ? "-" : $0 == ":" ? "." : $0 }
         let path = "\(directory)/before-\(String(time)).dconf"
         try write(dump, to: path)
         return path
     }
 
-    /// Stores the dump on which both sides agree.
-    func agree(on dump: [UInt8]) throws(Failure) { try write(dump, to: agreed) }
+    /// Stores the values of the side that the switch leaves, before the other side gets some of them.
+    func begin(with dump: [UInt8]) throws(Failure) {
+        let count = try pending().count
+        try write(dump, to: "\(directory)/pending-\(1000 + count).dconf")
+    }
 
-    /// Returns the dump on which both sides agreed; `nil` before the first switch.
+    /// Makes the values that `begin` has stored those of the last switch.
+    func end() throws(Failure) {
+        var begun = try pending()
+        do throws(SystemCall.Failure) {
+            guard let last = begun.popLast() else { return }
+            for path in begun { try SystemCall.run { unlink(path) } }
+            try SystemCall.run { rename(last, agreed) }
+            try FileDescriptor.synchronizeDirectory(of: agreed)
+        } catch {
+            throw Failure("\(agreed) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
+        }
+    }
+
+    /// Returns the dump of the other side's values at the last switch; `nil` before the first one.
     func agreement() throws(Failure) -> [UInt8]? { try bytes(of: agreed) }
+
+    /// Returns the paths of the dumps of switches that have begun since the last one, and didn't end.
+    func pending() throws(Failure) -> [String] { try paths(beginningWith: "pending-") }
+
+    /// Returns the paths of the dumps of switches, the latest last.
+    func known() throws(Failure) -> [String] { try (Path.isMissing(agreed) ? [] : [agreed]) + pending() }
+
+    private func paths(beginningWith prefix: String) throws(Failure) -> [String] {
+        do throws(DefaultsError) {
+            return try PreferencesDirectory(path: directory).names(in: "")
+                .filter { $0.hasPrefix(prefix) && $0.hasSuffix(".dconf") }.sorted().map { "\(directory)/\($0)" }
+        } catch {
+            throw Failure(error.description, ExitStatus(error))
+        }
+    }
 
     private func bytes(of path: String) throws(Failure) -> [UInt8]? {
         Path.isMissing(path) ? nil : try InputFile.read(FilePath(path))

@@ -6,10 +6,10 @@ enum GSettingsSide: String, CaseIterable {
     case dconf, defaultsd
 }
 
-/// The values to carry from the side that was in use to the other one.
+/// The values to carry from one side, the source, to the other, the target.
 ///
-/// Both sides had the same values when they were last switched. A value that only one side has changed since is the
-/// newer one. Where both have, a person must decide.
+/// A side that still has the value of the last switch hasn't changed it since, so the other side's value, or the lack of
+/// one, is newer. Where both have changed, a person must decide.
 struct GSettingsMerge {
     /// A key whose values differ.
     struct Item {
@@ -17,6 +17,16 @@ struct GSettingsMerge {
         let key: String
         let source: PropertyListValue?
         let target: PropertyListValue?
+        /// Whether a person has decided for the target's value.
+        var isPreferred = false
+    }
+
+    /// The values that both sides had once.
+    struct History {
+        /// Those at the last switch; none before the first one.
+        var agreed: GSettingsValues = [:]
+        /// Those of switches that didn't end, which the target may have from them.
+        var pending: [GSettingsValues] = []
     }
 
     /// The keys to set in the target, or to remove from it.
@@ -29,30 +39,36 @@ struct GSettingsMerge {
     /// Compares values.
     ///
     /// - Parameters:
-    ///   - source: The values of the side that was in use.
-    ///   - target: The values of the other side.
-    ///   - agreed: The values that both had; none before the first switch.
+    ///   - source: The values of the source.
+    ///   - target: The values of the target.
+    ///   - history: Earlier values.
+    ///   - unfit: The keys whose values can't be carried, by their domains.
+    ///   - isSwitched: Whether the target is in use already.
     ///   - prefersSource: The side whose value is used in a conflict, if that has been decided.
     init(
-        from source: GSettingsValues, to target: GSettingsValues, since agreed: GSettingsValues,
-        prefersSource: Bool? = nil
+        from source: GSettingsValues, to target: GSettingsValues, since history: History,
+        except unfit: [String: Set<String>] = [:], isSwitched: Bool = false, prefersSource: Bool? = nil
     ) {
         for domain in Set(source.keys).union(target.keys).sorted() {
             let (sources, targets) = (source[domain] ?? [:], target[domain] ?? [:])
             for key in Set(sources.keys).union(targets.keys).sorted() where sources[key] != targets[key] {
-                let item = Item(domain: domain, key: key, source: sources[key], target: targets[key])
-                let before = agreed[domain]?[key]
-                // A target without a value has nothing to lose.
-                if item.target == nil || item.target == before {
+                if unfit[domain]?.contains(key) == true { continue }
+                var item = Item(domain: domain, key: key, source: sources[key], target: targets[key])
+                let before = history.agreed[domain]?[key]
+                let isPending = history.pending.contains { item.target != nil && $0[domain]?[key] == item.target }
+                if GSettingsNoise.contains(key, of: domain) {
+                    // What the side in use remembers.
+                    if !isSwitched, item.source != nil { changes.append(item) }
+                } else if item.target == before || isPending {
                     changes.append(item)
-                } else if item.source == nil {
-                    continue
                 } else if item.source == before {
                     kept.append(item)
                 } else {
                     switch prefersSource {
                     case true?: changes.append(item)
-                    case false?: kept.append(item)
+                    case false?:
+                        item.isPreferred = true
+                        kept.append(item)
                     case nil: conflicts.append(item)
                     }
                 }

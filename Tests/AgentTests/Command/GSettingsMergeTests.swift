@@ -6,13 +6,14 @@ import Testing
 
 @Suite("Merging GSettings' values of two sides")
 struct GSettingsMergeTests {
-    /// A key's value in use, on the other side, and when both agreed; and the outcome.
+    /// A key's value in the source, in the target, and at the last switch; and the outcome.
     struct Row: CustomTestStringConvertible {
         var source: PropertyListValue?
         var target: PropertyListValue?
         var agreed: PropertyListValue?
         var outcome: String
         var prefersSource: Bool?
+        var pending: PropertyListValue?
 
         var testDescription: String {
             [source, target, agreed].map { if case .integer(let number)? = $0 { "\(number)" } else { "-" } }
@@ -24,12 +25,12 @@ struct GSettingsMergeTests {
         Row(source: 1, target: 1, agreed: nil, outcome: "same"),
         Row(source: 1, target: 1, agreed: 2, outcome: "same"),
         Row(source: 1, target: nil, agreed: nil, outcome: "change"),
-        // A target from which a value was removed has nothing to lose.
-        Row(source: 1, target: nil, agreed: 1, outcome: "change"),
-        Row(source: 2, target: nil, agreed: 1, outcome: "change"),
-        Row(source: nil, target: 1, agreed: nil, outcome: "same"),
+        // The lack of a value is like a value.
+        Row(source: 1, target: nil, agreed: 1, outcome: "kept"),
+        Row(source: 2, target: nil, agreed: 1, outcome: "conflict"),
+        Row(source: nil, target: 1, agreed: nil, outcome: "kept"),
         Row(source: nil, target: 1, agreed: 1, outcome: "change"),
-        Row(source: nil, target: 2, agreed: 1, outcome: "same"),
+        Row(source: nil, target: 2, agreed: 1, outcome: "conflict"),
         Row(source: 2, target: 1, agreed: 1, outcome: "change"),
         Row(source: 1, target: 2, agreed: 1, outcome: "kept"),
         Row(source: 1, target: 2, agreed: nil, outcome: "conflict"),
@@ -39,17 +40,42 @@ struct GSettingsMergeTests {
         // The decision is about conflicts alone.
         Row(source: 1, target: 2, agreed: 1, outcome: "kept", prefersSource: true),
         Row(source: 2, target: 1, agreed: 1, outcome: "change", prefersSource: false),
+        // A switch that didn't end has set the target.
+        Row(source: 3, target: 2, agreed: 1, outcome: "change", pending: 2),
+        Row(source: nil, target: 2, agreed: nil, outcome: "change", pending: 2),
+        Row(source: 3, target: 2, agreed: 1, outcome: "conflict", pending: 3),
     ]
 
     @Test("A newer value is used, and two newer values are a conflict", arguments: rows)
     func outcome(_ row: Row) {
         func values(_ value: PropertyListValue?) -> GSettingsValues { value.map { ["a.b": ["k": $0]] } ?? [:] }
         let merge = GSettingsMerge(
-            from: values(row.source), to: values(row.target), since: values(row.agreed),
+            from: values(row.source), to: values(row.target),
+            since: GSettingsMerge.History(agreed: values(row.agreed), pending: [[:], values(row.pending)]),
             prefersSource: row.prefersSource)
         let found = [("change", merge.changes), ("kept", merge.kept), ("conflict", merge.conflicts)]
         #expect(found.filter { !$0.1.isEmpty }.map(\.0) == (row.outcome == "same" ? [] : [row.outcome]))
         for item in found.flatMap(\.1) { #expect(item.source == row.source && item.target == row.target) }
+    }
+
+    @Test("What programs remember needs no decision, and follows the side in use", arguments: [false, true])
+    func noise(isSwitched: Bool) {
+        let domain = "org.gtk.settings.file-chooser"
+        let merge = GSettingsMerge(
+            from: [domain: ["window-size": 1]], to: [domain: ["window-size": 2, "window-position": 3]],
+            since: GSettingsMerge.History(), isSwitched: isSwitched)
+        #expect(merge.kept.isEmpty && merge.conflicts.isEmpty)
+        #expect(merge.changes.map(\.key) == (isSwitched ? [] : ["window-size"]))
+    }
+
+    @Test("A value that can't be carried doesn't remove the target's")
+    func unfit() {
+        let merge = GSettingsMerge(
+            from: [:], to: ["a.b": ["k": 1, "l": 1]],
+            since: GSettingsMerge.History(agreed: ["a.b": ["k": 1, "l": 1]]), except: ["a.b": ["k"]])
+        #expect(merge.changes.map(\.key) == ["l"])
+        let outcome = GSettingsConverter.Outcome(unfit: ["/a/b/k", "/a.b/c/k", "/k"])
+        #expect(outcome.unfitKeys == ["a.b": ["k"], "a%2Eb.c": ["k"], "%": ["k"]])
     }
 
     @Test("A dump of some keys has their lines alone")
