@@ -167,6 +167,7 @@ struct GSettingsSchemas {
                 let described = keys.map { key in
                     var key = key
                     if GSettingsNoise.contains(key.name, of: domain) { key.scope = .noise }
+                    if key.kind == .string, key.name.contains("password") { key.isSensitive = true }
                     return key
                 }
                 manifests.append(
@@ -183,7 +184,7 @@ struct GSettingsSchemas {
         var domains: [String] = []
         for path in schema["path"].map({ [$0] }) ?? pathsInParents(of: id) {
             guard let name = DomainName(gsettingsPath: path) else {
-                throw Failure("\"\(path)\" is no path of settings: it must begin and end with a slash.", .dataError)
+                throw Failure("\"\(path)\" isn't a settings path: it must begin and end with a slash.", .dataError)
             }
             if !domains.contains(name.description) { domains.append(name.description) }
         }

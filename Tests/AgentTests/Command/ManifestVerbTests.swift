@@ -265,6 +265,8 @@ struct ManifestVerbTests {
                 <schemalist>
                   <schema id="org.example.Proxy" path="/system/a.b/">
                     <key name="mode" type="s"><default>'none'</default></key>
+                    <key name="authentication-password" type="s"><default>''</default></key>
+                    <key name="use-password" type="b"><default>false</default></key>
                     <child name="http" schema="org.example.part"/><child name="ftp" schema="org.example.part"/>
                   </schema>
                   <schema id="org.example.part"><key name="port" type="i"><default>80</default></key></schema>
@@ -284,13 +286,17 @@ struct ManifestVerbTests {
             let imported = try defaults("manifest", "import", path)
             #expect(imported.status == 0 && imported.errors == "", "\(imported)")
             for (domain, key) in [
-                ("system.a%2Eb", "mode"), ("system.a%2Eb.http", "port"), ("system.a%2Eb.ftp", "port"),
+                ("system.a%2Eb.http", "port"), ("system.a%2Eb.ftp", "port"),
                 ("org.example.keys.bindings.custom0", "key"), ("org.gnome.terminal.legacy.profiles:.:1-2", "font"),
             ] {
                 let described = try defaults("describe", domain).output
                 #expect(described.hasPrefix("\(key) ") && described.split(separator: "\n").count == 1, "\(domain)")
             }
             #expect(try defaults("describe", "org.example.Proxy").status == 1)
+            let mode = try defaults("describe", "system.a%2Eb", "mode")
+            #expect(mode.status == 0, "\(mode)")
+            let manifest = try String(contentsOfFile: "\(place.manifests)/system.a%2Eb.plist", encoding: .utf8)
+            #expect(manifest.split(separator: "pfm_sensitive").count == 2, "\(manifest)")
             let noise = try defaults("describe", "org.gtk.gtk4.settings.emoji-chooser", "recent-emoji")
             #expect(noise.output.contains("not a setting"), "\(noise)")
             for wrong in ["path=\"a/\"", "path=\"\""] {
