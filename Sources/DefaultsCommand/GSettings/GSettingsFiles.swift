@@ -44,8 +44,9 @@ struct GSettingsSwitch {
 /// The dumps of dconf that switches leave in the user's state directory.
 struct GSettingsDumps {
     let directory: String
-    /// The path of the dump of the values that the other side, which isn't in use, had at the last switch. While they
-    /// are the same, the values in use are newer.
+    /// The path of the dump of the values that the other side, which isn't in use, had at the last switch.
+    ///
+    /// While they are the same, the values in use are newer.
     var agreed: String { "\(directory)/agreed.dconf" }
 
     /// Finds the directory, and creates it.

@@ -8,8 +8,8 @@ enum GSettingsSide: String, CaseIterable {
 
 /// The values to carry from one side, the source, to the other, the target.
 ///
-/// A side that still has the value of the last switch hasn't changed it since, so the other side's value, or the lack of
-/// one, is newer. Where both have changed, a person must decide.
+/// A side that still has the value of the last switch hasn't changed it since, so the other side's value, or the lack
+/// of one, is newer. Where both have changed, a person must decide.
 struct GSettingsMerge {
     /// A key whose values differ.
     struct Item {
@@ -57,7 +57,7 @@ struct GSettingsMerge {
                 let before = history.agreed[domain]?[key]
                 let isPending = history.pending.contains { item.target != nil && $0[domain]?[key] == item.target }
                 if GSettingsNoise.contains(key, of: domain) {
-                    // What the side in use remembers.
+                    // The side in use remembers something newer.
                     if !isSwitched, item.source != nil { changes.append(item) }
                 } else if item.target == before || isPending {
                     changes.append(item)

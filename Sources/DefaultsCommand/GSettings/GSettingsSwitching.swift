@@ -9,8 +9,8 @@ import PropertyList
 /// Nothing is lost if it ends halfway: a dump of dconf is stored first, then values are carried, and the switch comes
 /// last. Until then, the side that was in use stays in use, and its values aren't touched. Running it again continues.
 ///
-/// Programs that were started before a switch still change the other side's values. So if the switch stands already, the
-/// same command carries what has changed there since.
+/// Programs that were started before a switch still change the other side's values. So if the switch stands already,
+/// the same command carries what has changed there since.
 struct GSettingsSwitching {
     private let location: any LocationChoice
     private let environment: Environment
@@ -45,7 +45,7 @@ struct GSettingsSwitching {
                         + "changed. \(DconfDatabase.installation)", .unavailable)
             }
             try dumps.begin(with: [])
-            return try finishEnabling(dumps, "There is no dconf, so no values were imported.\n")
+            return try finishEnabling(dumps, reporting: "There is no dconf, so no values were imported.\n")
         }
         let database = try DconfDatabase(program: program, dumps: dumps, environment: environment)
         let dump = try database.dump()
@@ -67,10 +67,10 @@ struct GSettingsSwitching {
             Failure.report("\(name) isn't imported: it can't be a preference, or its type isn't the schema's.")
         }
         let text = "\(merge.changes.count.counting("key")) changed in the preferences. A dump of dconf is in \(copy).\n"
-        try finishEnabling(dumps, text)
+        try finishEnabling(dumps, reporting: text)
     }
 
-    private func finishEnabling(_ dumps: GSettingsDumps, _ text: String) throws {
+    private func finishEnabling(_ dumps: GSettingsDumps, reporting text: String) throws {
         let isSwitched = selector.isOn
         if !isSwitched { try selector.turnOn() }
         try dumps.end()
@@ -270,8 +270,9 @@ struct GSettingsSwitching {
             from: source.domains, to: target, since: history, except: source.unfitKeys, isSwitched: isSwitched,
             prefersSource: prefersSource)
         if merge.conflicts.isEmpty { return merge }
+        var sensitive = SensitiveKeys()
         for item in merge.conflicts {
-            let (source, target) = shown(item)
+            let (source, target) = shown(item, masking: &sensitive)
             Failure.report(
                 "\(item.domain) \(item.key) has different values: \(source) in \(side.title), and \(target) in "
                     + "\(side.other.title).")
@@ -283,16 +284,18 @@ struct GSettingsSwitching {
 
     /// Names the keys that don't get the source's values.
     private func show(_ kept: [GSettingsMerge.Item], against side: GSettingsSide) {
+        var sensitive = SensitiveKeys()
         for item in kept {
-            let (source, target) = shown(item)
+            let (source, target) = shown(item, masking: &sensitive)
             let reason = item.isPreferred ? "as --prefer says" : "which is newer"
             Failure.report("\(item.domain) \(item.key) keeps \(target), \(reason); \(side.title) has \(source).")
         }
     }
 
     /// Returns the values of both sides, whole, since a person decides by them.
-    private func shown(_ item: GSettingsMerge.Item) -> (source: String, target: String) {
-        var sensitive = SensitiveKeys()
+    private func shown(
+        _ item: GSettingsMerge.Item, masking sensitive: inout SensitiveKeys
+    ) -> (source: String, target: String) {
         let isSecret = sensitive.contains(item.key, of: DomainName(escaping: item.domain))
         func text(_ value: PropertyListValue?) -> String {
             value.map { isSecret ? "(sensitive)" : JSONText.of($0) } ?? "none"
@@ -326,13 +329,15 @@ private struct OwnValues {
         }
     }
 
-    /// Returns the values of all domains.
+    /// Reads the values of all domains.
     ///
     /// - Parameters:
     ///   - backend: The agent, or the directory.
-    ///   - needed: Values with the names of domains that must be readable. Others that can't be read are left out, since
-    ///     they have no earlier values that their absence would remove.
+    ///   - needed: Values with the names of domains that must be readable. Others that can't be read are left out,
+    ///     since they have no earlier values that their absence would remove.
     ///   - advice: A sentence for the failure.
+    /// - Returns: The values, by the names of their domains.
+    /// - Throws: If a file can't be read.
     static func all(
         in backend: any Backend, needed: [GSettingsValues], advice: String = ""
     ) throws -> [String: OwnValues] {
