@@ -171,7 +171,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "d
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'tail' -d 'Show changes as they happen.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'view' -d 'See preferences live in a browser.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'fleet' -d 'Keep preferences the same on several machines.'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'gsettings' -d 'Let GNOME\'s settings be preferences.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'gsettings' -d 'Use the agent for GNOME\'s settings.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'status' -d 'Show the agent\'s status.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'doctor' -d 'Find what keeps changes from taking effect at once.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'sync' -d 'Wait until earlier changes are on disk and delivered.'

@@ -12,7 +12,7 @@ struct GSettingsProgram {
         case variable
         /// It hasn't loaded the backend.
         case unloaded
-        /// It has looked for the switch before.
+        /// It has looked for the switch before, or elsewhere.
         case started
     }
 

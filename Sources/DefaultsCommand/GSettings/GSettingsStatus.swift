@@ -73,7 +73,7 @@ extension GSettingsProgram.Reason {
         case .library: "whose library it uses"
         case .variable: "by its GSETTINGS_BACKEND"
         case .unloaded: "since it hasn't loaded the backend"
-        case .started: "since it was started before"
+        case .started: "since it was started before, or has another HOME or XDG_CONFIG_HOME"
         }
     }
 
@@ -84,7 +84,8 @@ extension GSettingsProgram.Reason {
         case .variable: "Remove GSETTINGS_BACKEND from its environment, and start it again."
         case .unloaded:
             "Start it again, or log out and in again. If that doesn't help, it is in a sandbox that has no backend."
-        case .started: "Start it again, or log out and in again."
+        case .started:
+            "Start it again, or log out and in again. If that doesn't help, its HOME or XDG_CONFIG_HOME isn't yours."
         }
     }
 }

@@ -6,7 +6,7 @@ import Linux
 struct GSettingsVerb: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gsettings",
-        abstract: "Let GNOME's settings be preferences.",
+        abstract: "Use the agent for GNOME's settings.",
         usage: """
             defaults gsettings enable [--prefer <dconf|defaultsd>]
             defaults gsettings disable [--prefer <dconf|defaultsd>]
@@ -17,11 +17,13 @@ struct GSettingsVerb: ParsableCommand {
             GNOME, GTK and many other programs use GSettings, which asks a backend for values, usually dconf. With the \
             backend of the package defaultsd-gsettings-backend, their settings are preferences.
 
-            `enable` imports dconf's values and selects that backend for all programs of yours, which look for it when \
-            they start. dconf's values stay where they are, and a dump of them is stored. `disable` exports the values \
-            to dconf, and returns to it. Both keep a value that is newer on the other side, and name it. If a key has \
-            changed on both sides since the last switch, or has two values before the first one, both change nothing, \
-            and list such keys; --prefer says whose values to use. What fails halfway can be run again.
+            `enable` imports dconf's values and selects that backend for all your programs, which look for it when \
+            they start. dconf's values stay where they are, and a dump is stored. `disable` exports the values to \
+            dconf, and returns to it. Both keep a value that is newer on the other side, and name it. If a key has \
+            changed on both sides since the last switch, or has two values before the first one, or if one side has \
+            lost all values, both change nothing, and list such keys; --prefer says whose values to use. If a switch \
+            fails halfway, run it again. Run it once more after the next login, too: it then carries what programs \
+            that were running have set on the other side.
 
             `status` shows what is selected, and which running programs use what. --json prints one object.
 
