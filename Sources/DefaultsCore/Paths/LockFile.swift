@@ -104,6 +104,11 @@ package struct LockFile: ~Copyable, Sendable {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), isOwn(status, at: path)
         else { return false }
+        return isLocked(file)
+    }
+
+    /// Returns whether another process holds a lock on an open file, on which no lock remains.
+    static func isLocked(_ file: borrowing FileDescriptor) -> Bool {
         if flock(file.number, LOCK_SH | LOCK_NB) != 0 { return errno == EWOULDBLOCK }
         // Closing the file isn't enough: the lock lasts while a child that another thread has forked has it open, too.
         flock(file.number, LOCK_UN)

@@ -48,6 +48,20 @@ struct LogLockTests {
         }
     }
 
+    @Test("Looking for a lock keeps no other process out, even while a child has the file open")
+    func looking() throws {
+        try withTemporaryDirectory { directory in
+            let path = "\(directory)/lock"
+            try RawFile.write("", to: path)
+            let file = try FileDescriptor(opening: path, O_RDONLY)
+            let other = try FileDescriptor(opening: path, O_RDONLY)
+            let isLocked = LockFile.isLocked(file)
+            let status = flock(other.number, LOCK_EX | LOCK_NB)
+            let isLockedByOther = LockFile.isLocked(file)
+            #expect(!isLocked && status == 0 && isLockedByOther)
+        }
+    }
+
     @Test("A log that is removed with its directory is written again, with everything", arguments: [true, false])
     func removed(isClosed: Bool) throws {
         try withStore { fixture, store, state in

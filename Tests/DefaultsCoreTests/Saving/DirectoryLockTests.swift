@@ -100,25 +100,6 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("Looking for a lock keeps nobody out, even if another thread starts programs meanwhile")
-    func looking() throws {
-        try withTemporaryDirectory { directory in
-            let log = LogLocation(log: "\(directory)/log")
-            let path = "\(log.log).lock"
-            try RawFile.write("", to: path)
-            try withBackgroundThread { mayGoOn in
-                while mayGoOn() { _ = try? Programs.run("/bin/true", []) }
-            } while: {
-                for _ in 0..<3000 {
-                    let isLocked = log.isLocked
-                    let file = try FileDescriptor(opening: path, O_RDONLY)
-                    try #require(!isLocked && flock(file.number, LOCK_EX | LOCK_NB) == 0)
-                    flock(file.number, LOCK_UN)
-                }
-            }
-        }
-    }
-
     @Test("A lock whose file is kept can be acquired by others, and then again unless they removed the file")
     func kept() throws {
         try withTemporaryDirectory { path in
