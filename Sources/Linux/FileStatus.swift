@@ -15,6 +15,14 @@ extension stat {
         try SystemCall.run { fstatat(AT_FDCWD, path, &self, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) }
     }
 
+    /// Reads the status of a file in an open directory, without following a symbolic link.
+    ///
+    /// - Throws: The failure of the system call.
+    package init(at name: UnsafePointer<CChar>, below directory: Int32) throws(SystemCall.Failure) {
+        self.init()
+        try SystemCall.run { fstatat(directory, name, &self, AT_SYMLINK_NOFOLLOW) }
+    }
+
     /// Reads the status of an open file.
     ///
     /// - Throws: The failure of the system call.

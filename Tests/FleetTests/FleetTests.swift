@@ -38,6 +38,15 @@ struct FleetTests {
     @Test("The list of what travels and the last edits survive directories that go and come back")
     func directories() { Self.tryOut(250, World.Kind(movesDirectories: true)) }
 
+    @Test("The last edit counts on all machines, whatever tools do to files")
+    func damage() { Self.tryOut(250, World.Kind(damagesFiles: true)) }
+
+    @Test("Machines come to have the same values after homes are restored")
+    func restoredHomes() { Self.tryOut(250, World.Kind(restoresHomes: true)) }
+
+    @Test("Machines come to have the same values although some are copies of others")
+    func copies() { Self.tryOut(250, World.Kind(copiesMachines: true)) }
+
     // MARK: Single cases
 
     /// Creates two members, of which the first has a value that has travelled.
@@ -446,6 +455,165 @@ struct FleetTests {
         one.change(["k0": 60], of: "d0")
         #expect(world.rest())
         #expect(other.values["d0"]?["k0"] == 60)
+    }
+
+    // MARK: Files
+
+    @Test("Edits of a home that was restored with its folder travel, and it gets those that it has lost")
+    func restoredHome() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let id = one.id
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        one.restore(withFolder: true)
+        one.change(["k1": 4], of: "d0")
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+        #expect(one.id != id)
+    }
+
+    @Test("A copy of a machine that never edits gets what the original edits, and both go on")
+    func copy() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let copy = world.add()
+        copy.restore(from: one, withFolder: true)
+        world.runOne(copy)
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest(passing: 30_000))
+        #expect(copy.values["d0"] == ["k0": 3, "k1": 2])
+        #expect(copy.id != one.id)
+        copy.change(["k1": 4], of: "d0")
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other, copy] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+    }
+
+    @Test("A copy and its original that both edit before their folders meet lose neither edit")
+    func editedCopy() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let copy = world.add()
+        copy.restore(from: one, withFolder: true)
+        one.change(["k0": 3], of: "d0")
+        copy.change(["k1": 4], of: "d0")
+        for machine in [one, copy] { world.runOne(machine) }
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other, copy] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+        #expect(copy.id != one.id)
+    }
+
+    @Test("An own file that a tool has emptied is replaced, also while the connector runs", arguments: [false, true])
+    func damagedFile(restarts: Bool) {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let names = Set(one.folder[one.id]?.keys.map(\.self) ?? []).subtracting(
+            other.folder[one.id]?.keys.map(\.self) ?? [])
+        #expect(names.count == 1)
+        for name in names { one.folder[one.id]?[name] = [] }
+        if restarts { one.connector = nil }
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 3, "k1": 2])
+        #expect(one.folder[one.id]?.values.contains([]) == false)
+    }
+
+    @Test("An own subfolder that was emptied or removed is filled again", arguments: [false, true])
+    func emptiedSubfolder(isRemoved: Bool) {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        one.folder[one.id] = isRemoved ? nil : [:]
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 3, "k1": 2])
+    }
+
+    @Test("Newest files that a third machine has and another lacks are named, and come from the third one")
+    func withheldFiles() {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (one, other, third) = (world.machines[0], world.machines[1], world.machines[2])
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        third.folder[one.id] = one.folder[one.id]
+        world.runOne(third)
+        third.change(["k1": 4], of: "d0")
+        world.runOne(third)
+        other.folder[third.id] = third.folder[third.id]
+        world.runOne(other)
+        let problems = other.connector?.problems.values.map(\.self) ?? []
+        #expect(problems.contains { if case .missing(one.id, _) = $0 { true } else { false } })
+        // The first machine is gone for good.
+        for _ in 0..<6 {
+            world.wait(milliseconds: 30_000)
+            world.runOne(other)
+            third.folder[other.id] = other.folder[other.id]
+            world.runOne(third)
+            other.folder[third.id] = third.folder[third.id]
+        }
+        world.runOne(other)
+        #expect(other.values["d0"] == ["k0": 3, "k1": 4])
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A placeholder in place of a file is named and counted until the file comes")
+    func placeholder() throws {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let file = try #require(one.folder[one.id]?.max { $0.key < $1.key })
+        other.folder[one.id]?["\(file.key).nextcloud"] = [0]
+        world.runOne(other)
+        #expect(other.connector?.problems.values.contains(.variant(one.id, "\(file.key).nextcloud")) == true)
+        let names = try other.names(of: one.id)
+        #expect(FleetFileName.all(in: names, of: one.id).contains { "\($0)" == file.key })
+        other.folder[one.id]?["\(file.key).nextcloud"] = nil
+        let parts = file.key.split(separator: ".")
+        other.folder[one.id]?["\(parts[0]) (conflicted copy).\(parts[1])"] = file.value
+        world.runOne(other)
+        #expect(other.values["d0"]?["k0"] == 3)
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
+    @Test("Removals end when all machines have them, and a machine that joins brings none of their values back")
+    func removals() throws {
+        let (world, one, other) = Self.pair()
+        for number in 0..<150 { one.change(["r\(number)": 1], of: "d0") }
+        #expect(world.rest())
+        for number in 0..<150 { one.change(["r\(number)": nil], of: "d0") }
+        world.runOne(one)
+        #expect(try #require(try one.read()).replica.newest.count > 150)
+        #expect(world.heal())
+        for machine in [one, other] { #expect(try #require(try machine.read()).replica.newest.count < 20) }
+        #expect(other.values["d0"] == ["k0": 1, "k1": 2])
+    }
+
+    @Test("An edit in a snapshot that knew the value through another edit isn't named as one that overruled it")
+    func knowledgeInSnapshot() {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        other.change(["k0": 4], of: "d0")
+        world.runOne(other)
+        other.change(["k0": 5], of: "d0")
+        other.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        #expect(world.rest())
+        #expect(one.values["d0"]?["k0"] == 5)
+        #expect(other.folder[other.id]?.keys.contains { $0.hasSuffix(".snap") } == true)
+        #expect(one.connector?.state.overruled.isEmpty == true)
+    }
+
+    @Test("An entry of the list of what travels that loses is named")
+    func lostEntry() {
+        let (world, one, other) = Self.pair()
+        one.change(["d2/x": true], of: TravelRules.list)
+        world.wait(milliseconds: 10)
+        other.change(["d2/x": false], of: TravelRules.list)
+        #expect(world.rest())
+        #expect(one.connector?.state.overruled.map(\.key) == [FleetKey(TravelRules.list.description, "d2/x")])
     }
 }
 

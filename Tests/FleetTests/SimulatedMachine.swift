@@ -7,7 +7,9 @@ struct Crash: Error {}
 
 /// A machine with its agent, its copy of the fleet's folder and its connector's state, all in memory.
 final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
-    let id: MachineID
+    private(set) var id: MachineID
+    /// The identifiers that it had before its state was found to be old or copied.
+    private(set) var former: [MachineID] = []
     let world: World
     var clockOffset: Int64 = 0
     /// Whether values that it has now are from before it joined.
@@ -138,6 +140,45 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
         connector = nil
     }
 
+    // MARK: Copies
+
+    private struct Home {
+        var id: MachineID
+        var former: [MachineID]
+        var values: [DomainName: DomainValues]
+        var log: [LogRecord]
+        var epoch: Epoch
+        var fileTimes: [DomainName: Timestamp]
+        var stored: PropertyListValue?
+        var folder: [MachineID: [String: [UInt8]]]
+    }
+
+    private var backup: Home?
+    var hasBackup: Bool { backup != nil }
+
+    func backUp() {
+        backup = Home(
+            id: id, former: former, values: values, log: log, epoch: epoch, fileTimes: fileTimes, stored: stored,
+            folder: folder)
+    }
+
+    /// Replaces its home by the backup of one, and perhaps the folder, too.
+    func restore(from other: SimulatedMachine? = nil, withFolder: Bool) {
+        guard let home = (other ?? self).backup else { return }
+        (id, former, values, log, epoch) = (home.id, home.former, home.values, home.log, home.epoch)
+        (fileTimes, stored, connector, gap) = (home.fileTimes, home.stored, nil, nil)
+        if withFolder { folder = home.folder }
+    }
+
+    /// Goes on under another identifier.
+    func renew(as new: MachineID) throws {
+        guard let state = try read() else { return }
+        stored = state.renewed(as: new).propertyList
+        former.append(id)
+        (id, connector) = (new, nil)
+        folder[new] = [:]
+    }
+
     // MARK: The state
 
     private var stored: PropertyListValue?
@@ -165,6 +206,13 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     func machines() throws -> [MachineID] { folder.keys.sorted() }
     func names(of machine: MachineID) throws -> [String] { (folder[machine] ?? [:]).keys.sorted() }
     func contents(of name: String, of machine: MachineID) throws -> [UInt8]? { folder[machine]?[name] }
+    func prepare() { if folder[id] == nil { folder[id] = [:] } }
+
+    func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
+        (folder[machine] ?? [:]).mapValues {
+            FleetFileVersion([Int(truncatingIfNeeded: ContentHash($0).value), $0.count])
+        }
+    }
 
     func add(_ name: String, _ bytes: [UInt8]) throws {
         if world.crashes(self) { throw Crash() }

@@ -14,6 +14,12 @@ final class World {
         var changesList = false
         /// Preferences directories go and come back.
         var movesDirectories = false
+        /// Tools empty, truncate, rename and remove files, also in the subfolders of the machines that wrote them.
+        var damagesFiles = false
+        /// Homes are restored from backups, with the folder or without it.
+        var restoresHomes = false
+        /// Machines are copied.
+        var copiesMachines = false
     }
 
     private let kind: Kind
@@ -31,6 +37,8 @@ final class World {
     /// Values that were written but must not travel.
     private var secrets: Set<PropertyListValue> = []
     private var depth = 0
+    /// Whether machines may be restored or copied in a world in which nothing happens by itself.
+    var mayRenew = false
 
     private static let names = ["d0", "d1"].map { DomainName(escaping: $0) }
     private static let keys = ["k0", "k1", "k2", "Token"]
@@ -108,6 +116,9 @@ final class World {
         case 90..<93:
             if kind.changesList { changeList(machine) }
             if kind.movesDirectories { move(machine) }
+            if kind.damagesFiles { damageFile(of: machine) }
+            if kind.restoresHomes { restore(machine) }
+            if kind.copiesMachines, machines.count < 4 { copy(machine) }
         case 93 where machines.count < 4: addMachine()
         case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
         default: carryRemovals(to: machine)
@@ -169,6 +180,41 @@ final class World {
         if milliseconds > since + 55_000 { distrustAll() }
     }
 
+    /// Lets a tool spoil a file in a machine's folder.
+    private func damageFile(of machine: SimulatedMachine) {
+        guard let id = machine.folder.keys.sorted().randomElement(using: &random),
+            let (name, bytes) = machine.folder[id]?.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
+        else { return }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: machine.folder[id]?[name] = []
+        case 1: machine.folder[id]?[name] = Array(bytes.prefix(bytes.count / 2))
+        case 2: machine.folder[id]?[name] = nil
+        case 3: machine.folder[id] = [:]
+        case 4:
+            machine.folder[id]?[name] = nil
+            machine.folder[id]?["\(name).nextcloud"] = [0]
+        default:
+            machine.folder[id]?[name] = nil
+            let parts = name.split(separator: ".")
+            machine.folder[id]?["\(parts[0]) (conflicted copy 2026).\(parts[1])"] = bytes
+        }
+    }
+
+    private func restore(_ machine: SimulatedMachine) {
+        guard machine.hasJoined else { return }
+        guard machine.hasBackup, chance(50) else { return machine.backUp() }
+        distrustAll()
+        machine.restore(withFolder: chance(50))
+    }
+
+    /// Adds a copy of a machine.
+    private func copy(_ machine: SimulatedMachine) {
+        guard machine.hasJoined else { return }
+        machine.backUp()
+        add().restore(from: machine, withFolder: true)
+        distrustAll()
+    }
+
     private func distrustAll() {
         for name in Self.names { uncertain.formUnion(Self.keys.map { FleetKey(name.description, $0) }) }
     }
@@ -195,6 +241,9 @@ final class World {
             unnamed[machine.id] = nil
         } catch is Crash {
             machine.connector = nil
+        } catch FleetFailure.isCopied {
+            if !kind.restoresHomes, !kind.copiesMachines, !mayRenew { findings.append("A machine seems copied.") }
+            do { try machine.renew(as: .random(using: &random)) } catch { findings.append("\(error)") }
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil
         } catch {
@@ -259,11 +308,43 @@ final class World {
             let (name, bytes) = other.folder[other.id]?.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
         else { return }
         let part = chance(10) ? Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))) : bytes
-        machine.folder[other.id, default: [:]][name] = part
+        bring(name, part, of: other.id, to: machine)
+    }
+
+    /// Brings a file into a folder.
+    ///
+    /// If the machine has several owners, and there is another file with the name, the new one gets a name of its own.
+    private func bring(_ name: String, _ bytes: [UInt8], of id: MachineID, to machine: SimulatedMachine) {
+        let former = machine.folder[id]?[name]
+        guard let former, former != bytes, !former.isEmpty, isShared(id) else {
+            machine.folder[id, default: [:]][name] = bytes
+            return
+        }
+        let parts = name.split(separator: ".")
+        machine.folder[id]?["\(parts[0]).sync-conflict-\(ContentHash(bytes)).\(parts.dropFirst().joined())"] = bytes
+    }
+
+    /// Whether several machines have written as one, or none does anymore.
+    private func isShared(_ id: MachineID) -> Bool {
+        machines.contains { $0.former.contains(id) } || machines.count { $0.id == id } > 1
+    }
+
+    /// Brings everything that a machine has in its subfolders to another one, and removes what isn't there.
+    private func mirror(_ other: SimulatedMachine, to machine: SimulatedMachine) {
+        for id in other.former + [other.id] {
+            if isShared(id) {
+                for (name, bytes) in (other.folder[id] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                    if name.contains("conflict"), machine.folder[id]?.values.contains(bytes) == true { continue }
+                    bring(name, bytes, of: id, to: machine)
+                }
+            } else if let files = other.folder[id] {
+                machine.folder[id] = files
+            }
+        }
     }
 
     private func carryRemovals(to machine: SimulatedMachine) {
-        for other in machines where other !== machine {
+        for other in machines where other !== machine && !isShared(other.id) {
             let names = Set(other.folder[other.id]?.keys.map { $0 } ?? [])
             for name in machine.folder[other.id]?.keys.map({ $0 }) ?? [] where !names.contains(name) {
                 machine.folder[other.id]?[name] = nil
@@ -290,9 +371,7 @@ final class World {
             milliseconds += time
             let before = machines.map(\.folder)
             for machine in machines {
-                for other in machines where other !== machine {
-                    machine.folder[other.id] = other.folder[other.id] ?? [:]
-                }
+                for other in machines where other !== machine { mirror(other, to: machine) }
                 run(machine)
             }
             let isAtRest = machines.allSatisfy { machine in

@@ -96,7 +96,7 @@ extension Connector {
     }
 
     /// The name of a machine, or else its identifier.
-    private func name(of machine: MachineID) -> String {
+    package func name(of machine: MachineID) -> String {
         guard case .dictionary(let entries)? = (try? values(of: TravelRules.machines.description))?[machine.text],
             case .string(let name)? = entries["Name"]
         else { return machine.text }

@@ -45,9 +45,9 @@ extension Connector {
         let changes = Set(values.keys).union(state.list.keys).filter { values[$0] != state.list[$0] }
             .map { KeyChange(key: $0, old: state.list[$0], new: values[$0]) }
         // The connector may have set them itself.
-        let isReceived = { [state, machine, offered] (change: KeyChange) in
+        let isReceived = { [state, offered] (change: KeyChange) in
             let key = FleetKey(TravelRules.list.description, change.key)
-            guard let newest = state.replica.newest[key], newest.machine != machine else { return false }
+            guard let newest = state.replica.newest[key], !state.replica.isOwn(newest.machine) else { return false }
             if let pending = state.replica.unconfirmed[key] {
                 return offered.contains(key) && pending.value == change.new
             }

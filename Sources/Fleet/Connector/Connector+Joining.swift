@@ -85,10 +85,21 @@ extension Connector {
         try begin()
     }
 
+    /// Whether the list of machines has an entry for this one.
+    package var isAnnounced: Bool {
+        get throws(DefaultsError) { try values(of: TravelRules.machines.description)[machine.text] != nil }
+    }
+
     /// Sets this machine's entry in the list of machines, unless it is that already.
-    package func announce(_ entry: PropertyListValue) throws {
-        if try values(of: TravelRules.machines.description)[machine.text] == entry { return }
-        let cursor = try agent.set([machine.text: entry], of: TravelRules.machines, expecting: nil, purpose: nil)
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - former: The identifier of the machine, if it isn't the present one.
+    /// - Throws: If the agent, the files or the state can't be used.
+    package func announce(_ entry: PropertyListValue, as former: MachineID? = nil) throws {
+        let key = (former ?? machine).text
+        if try values(of: TravelRules.machines.description)[key] == entry { return }
+        let cursor = try agent.set([key: entry], of: TravelRules.machines, expecting: nil, purpose: nil)
         try follow(to: cursor)
         try save()
     }

@@ -105,6 +105,7 @@ package final class Connector {
         hasReceived = false
         let hasApplied = try apply()
         try followAgent()
+        try endRemovals()
         try save()
         try exchange.repair(self)
         return hasApplied || hasReceived
@@ -138,11 +139,12 @@ package final class Connector {
     ///   - end: The end of the agent's log; `nil` if the set stands for others, which must be received.
     func recover(_ set: EnvelopeSet, upTo end: Cursor?) {
         let cursor = set.cursor.flatMap { try? Cursor($0) }
-        if let cursor, let end, cursor.epoch == end.epoch, cursor.revision <= end.revision {
-            // The state has everything that was sent up to its own position.
+        if let cursor, let end, cursor.epoch == end.epoch {
+            // The state has everything that was sent up to its own position, and the log everything that was sent.
             if let known = state.cursor, known.epoch == cursor.epoch, cursor.revision <= known.revision {
                 isCopied = true
             }
+            if cursor.revision > end.revision { isCopied = true }
             state.replica.adopt(set)
             for envelope in set.envelopes {
                 state.know(envelope.key, as: envelope.value)
@@ -157,27 +159,34 @@ package final class Connector {
     }
 
     /// Receives edits that another machine has sent.
-    func receive(_ set: EnvelopeSet, of other: MachineID) {
+    ///
+    /// - Parameters:
+    ///   - set: The edits.
+    ///   - other: The machine in whose file they are.
+    ///   - isNews: Whether no later file of it has been received.
+    func receive(_ set: EnvelopeSet, of other: MachineID, isNews: Bool) {
         var set = set
         // A later version may know other names.
         set.envelopes.removeAll { (try? DomainName($0.key.domain)) == nil }
         let delayed = set.envelopes.filter { state.delayed[$0.key] != nil && state.replica.newest[$0.key] != $0.stamp }
-        for (winner, lost) in state.replica.receive(set) { overrule(winner.key, at: lost, by: winner.stamp) }
+        for winner in state.replica.receive(set) where !isInList(winner) { overrule(winner.key, by: winner.stamp) }
+        if set.isBeginning, isNews { resendRemovals(of: set.envelopes) }
         // A value that waits for the end of the day, and hasn't been sent, loses as well.
         for edit in delayed where state.replica.newest[edit.key] == edit.stamp && isPending(edit.key) {
             overrule(edit.key, by: edit.stamp)
         }
-        // Edits come in any order: one that knew the lost edit may come after its successor, which won.
-        for edit in set.envelopes where edit.base != nil {
-            state.overruled.removeAll { $0.key == edit.key && $0.lost == edit.base }
-        }
         // An edit that was made with knowledge of another one has its time if the clocks differ.
         let own = set.envelopes.filter { edit in
-            edit.stamp.machine == other && edit.base.map { $0.time + 1 < edit.stamp.time } ?? true
+            edit.stamp.machine == other && edit.known.base.map { $0.time + 1 < edit.stamp.time } ?? true
         }
         let newest = own.map(\.stamp.milliseconds).max() ?? 0
         state.times[other] = (max(newest, state.times[other]?.newest ?? 0), agent.now.milliseconds)
         (isChanged, hasReceived) = (true, true)
+    }
+
+    /// Returns whether an edit adds or excepts what this machine has added or excepted just so.
+    private func isInList(_ edit: Envelope) -> Bool {
+        edit.key.domain == TravelRules.list.description && edit.value == state.list[edit.key.key]
     }
 
     func receive() throws { try exchange.receive(self) }
@@ -220,10 +229,11 @@ package final class Connector {
     }
 
     /// Records an edit on this machine that has lost, until the key is edited here again.
-    func overrule(_ key: FleetKey, at lost: Stamp? = nil, by stamp: Stamp) {
-        guard !TravelRules.isOwn(key.domain) else { return }
+    func overrule(_ key: FleetKey, by stamp: Stamp) {
+        // A machine's entry in the list of machines is no person's edit.
+        guard key.domain != TravelRules.machines.description else { return }
         state.overruled.removeAll { $0.key == key }
-        state.overruled.append(.init(key: key, lost: lost, winner: stamp, milliseconds: agent.now.milliseconds))
+        state.overruled.append(.init(key: key, winner: stamp, milliseconds: agent.now.milliseconds))
         state.overruled.removeFirst(max(0, state.overruled.count - ConnectorState.maximumOverruled))
     }
 

@@ -20,8 +20,22 @@ package struct ConnectorState: Sendable {
     package var needsSnapshot = false
     /// Whether this machine's own edits must be received, too, since values were lost.
     var readsOwn = false
-    /// The sets of other machines that have been received.
-    package var received: [MachineID: NumberRanges] = [:]
+    /// The hash of the machine's last own file; `nil` before the first.
+    var link: ContentHash?
+    /// The sets that the machine's newest snapshot stands for.
+    var stood: [MachineID: NumberRanges] = [:]
+    /// The sets of other machines whose files have been received.
+    package var received: FleetVector = [:]
+    /// The sets of other machines that have come with snapshots which stand for them.
+    var covered: [MachineID: NumberRanges] = [:]
+    /// The files of other machines in the folder, whose contents have been received: their hashes, combined.
+    var digests: [MachineID: ContentHash] = [:]
+    /// The news of each other machine in its newest file, beside edits.
+    var heard: [MachineID: Word] = [:]
+    /// The time in milliseconds since 1970 since which this machine has edits that none of its files says it has.
+    var owes: UInt64?
+    /// The removals that end when all machines have them.
+    var ending: Ending?
     /// The newest time in the edits of each other machine, in milliseconds since 1970, and when that was received.
     package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
     /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
@@ -36,14 +50,50 @@ package struct ConnectorState: Sendable {
     /// An edit that lost.
     package struct OverruledEdit: Sendable {
         package var key: FleetKey
-        /// The edit that lost; `nil` if it had not been sent.
-        package var lost: Stamp?
         package var winner: Stamp
         /// The time when that was received, in milliseconds since 1970.
         package var milliseconds: UInt64
     }
 
     static let maximumOverruled = 100
+
+    /// The part of a machine's newest file that isn't about edits.
+    struct Word: Hashable, Sendable {
+        /// The number of the file's last set.
+        var number: UInt64
+        var vector: FleetVector
+        /// Whether the machine had set all that it had received.
+        var isSettled: Bool
+    }
+
+    /// Removals that this machine had at some time, with all that it had received until then.
+    struct Ending: Sendable {
+        var vector: FleetVector
+        var keys: [FleetKey: Stamp]
+    }
+
+    /// Everything that this machine has received, itself or with snapshots.
+    var vector: FleetVector {
+        var vector = received
+        for (machine, numbers) in covered where machine != replica.machine {
+            vector[machine, default: Receipt()].cover(numbers)
+        }
+        return vector
+    }
+
+    /// Returns the state of a machine that goes on under another identifier, since more than one writes as this one, or
+    /// its files say that the state is old.
+    ///
+    /// It reads all that was written as this one, and sends all that it has.
+    package func renewed(as machine: MachineID) -> ConnectorState {
+        var state = self
+        state.replica = replica.renewed(as: machine)
+        (state.last, state.snapshot, state.link, state.stood) = (0, 0, nil, [:])
+        (state.digests[replica.machine], state.received[replica.machine]) = (nil, nil)
+        state.heard[machine] = nil
+        state.needsSnapshot = true
+        return state
+    }
 
     package init(_ replica: FleetReplica) { self.replica = replica }
 
@@ -89,37 +139,6 @@ package struct DailyCounts: Sendable {
     init(day: UInt64, _ counts: [FleetKey: Int]) { (self.day, self.counts) = (day, counts) }
 }
 
-/// Numbers, as ascending ranges that don't touch.
-package struct NumberRanges: Hashable, Sendable {
-    package private(set) var ranges: [ClosedRange<UInt64>] = []
-
-    /// The first number that is missing although later ones are there; `nil` if there is none.
-    var firstGap: UInt64? {
-        guard let first = ranges.first else { return nil }
-        return first.lowerBound > 1 ? 1 : ranges.count > 1 ? first.upperBound + 1 : nil
-    }
-
-    package func contains(_ numbers: ClosedRange<UInt64>) -> Bool {
-        ranges.contains { $0.lowerBound <= numbers.lowerBound && numbers.upperBound <= $0.upperBound }
-    }
-
-    mutating func insert(_ numbers: ClosedRange<UInt64>) {
-        var merged = numbers
-        var others: [ClosedRange<UInt64>] = []
-        for range in ranges {
-            // Ranges that touch become one; an end at the maximum touches nothing above it.
-            let isBelow = range.upperBound < .max && range.upperBound + 1 < merged.lowerBound
-            let isAbove = merged.upperBound < .max && merged.upperBound + 1 < range.lowerBound
-            if isBelow || isAbove {
-                others.append(range)
-            } else {
-                merged = min(range.lowerBound, merged.lowerBound)...max(range.upperBound, merged.upperBound)
-            }
-        }
-        ranges = (others + [merged]).sorted { $0.lowerBound < $1.lowerBound }
-    }
-}
-
 // MARK: Property lists
 
 extension ConnectorState {
@@ -130,23 +149,21 @@ extension ConnectorState {
             for (key, value) in entries { domains[key.domain, default: [:]][key.key] = value }
             return .dictionary(domains.mapValues { .dictionary($0) })
         }
+        func byMachine(_ entries: [MachineID: NumberRanges]) -> PropertyListValue {
+            .dictionary(Dictionary(uniqueKeysWithValues: entries.map { ($0.key.text, $0.value.propertyList) }))
+        }
         var entries: [String: PropertyListValue] = [
             "replica": replica.propertyList, "joined": .boolean(hasJoined), "last": number(last),
             "snapshot": number(snapshot), "list": .dictionary(list), "delayed": byDomain(delayed.mapValues(number)),
-            "received": .dictionary(
+            "times": .dictionary(
                 Dictionary(
-                    uniqueKeysWithValues: Set(received.keys).union(times.keys).map { machine in
-                        let times = times[machine] ?? (0, 0)
-                        let numbers = received[machine] ?? NumberRanges()
-                        return (
-                            machine.text,
-                            [
-                                "sets": .array(
-                                    numbers.ranges.flatMap { [number($0.lowerBound), number($0.upperBound)] }),
-                                "newest": number(times.newest), "received": number(times.received),
-                            ]
-                        )
+                    uniqueKeysWithValues: times.map { machine, times in
+                        return (machine.text, [number(times.newest), number(times.received)])
                     })),
+            "vector": received.propertyList, "covered": byMachine(covered), "stood": byMachine(stood),
+            "digests": .dictionary(
+                Dictionary(uniqueKeysWithValues: digests.map { ($0.key.text, $0.value.propertyList) })),
+            "heard": .dictionary(Dictionary(uniqueKeysWithValues: heard.map { ($0.key.text, $0.value.propertyList) })),
             "known": byDomain(known.mapValues { .integer(Int64(bitPattern: $0.value)) }),
             "day": number(counts.day),
             "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
@@ -154,7 +171,7 @@ extension ConnectorState {
                 overruled.map { edit in
                     [
                         .string(edit.key.domain), .string(edit.key.key), edit.winner.propertyList,
-                        number(edit.milliseconds), edit.lost?.propertyList ?? [],
+                        number(edit.milliseconds),
                     ]
                 }),
         ]
@@ -162,6 +179,11 @@ extension ConnectorState {
         if !away.isEmpty { entries["away"] = .dictionary(away.mapValues(\.propertyList)) }
         if needsSnapshot { entries["needsSnapshot"] = true }
         if readsOwn { entries["readsOwnFiles"] = true }
+        entries["link"] = link?.propertyList
+        entries["owes"] = owes.map(number)
+        if let ending {
+            entries["ending"] = [ending.vector.propertyList, byDomain(ending.keys.mapValues(\.propertyList))]
+        }
         return .dictionary(entries)
     }
 
@@ -169,7 +191,7 @@ extension ConnectorState {
     package init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, let replica = entries["replica"].flatMap({ FleetReplica($0) }),
             case .boolean(let hasJoined)? = entries["joined"], let last = UInt64(number: entries["last"]),
-            let snapshot = UInt64(number: entries["snapshot"]), case .dictionary(let received)? = entries["received"],
+            let snapshot = UInt64(number: entries["snapshot"]), case .dictionary(let times)? = entries["times"],
             let known = Self.byDomain(entries["known"]), let day = UInt64(number: entries["day"]),
             let counts = Self.byDomain(entries["counts"]), case .array(let overruled)? = entries["overruled"],
             case .dictionary(let list)? = entries["list"], let delayed = Self.byDomain(entries["delayed"])
@@ -189,29 +211,51 @@ extension ConnectorState {
                 self.away[domain] = away
             }
         }
-        for (text, value) in received {
-            guard let machine = MachineID(text), case .dictionary(let entries) = value,
-                case .array(let sets)? = entries["sets"], sets.count.isMultiple(of: 2),
-                let newest = UInt64(number: entries["newest"]), let time = UInt64(number: entries["received"])
+        for (text, value) in times {
+            guard let machine = MachineID(text), case .array(let parts) = value, parts.count == 2,
+                let newest = UInt64(number: parts[0]), let time = UInt64(number: parts[1])
             else { return nil }
-            var numbers = NumberRanges()
-            for index in stride(from: 0, to: sets.count, by: 2) {
-                guard let first = UInt64(number: sets[index]), let last = UInt64(number: sets[index + 1]), first <= last
-                else { return nil }
-                numbers.insert(first...last)
-            }
-            if !sets.isEmpty { self.received[machine] = numbers }
-            times[machine] = (newest, time)
+            self.times[machine] = (newest, time)
         }
+        guard readFiles(entries) else { return nil }
         self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
         self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
         for edit in overruled {
-            guard case .array(let parts) = edit, parts.count == 5, case .string(let domain) = parts[0],
+            guard case .array(let parts) = edit, parts.count == 4, case .string(let domain) = parts[0],
                 case .string(let key) = parts[1], let winner = Stamp(parts[2]), let time = UInt64(number: parts[3])
             else { return nil }
             self.overruled.append(
-                OverruledEdit(key: FleetKey(domain, key), lost: Stamp(parts[4]), winner: winner, milliseconds: time))
+                OverruledEdit(key: FleetKey(domain, key), winner: winner, milliseconds: time))
         }
+    }
+
+    /// Reads what is known of the fleet's files; returns whether it can be read.
+    private mutating func readFiles(_ entries: DomainValues) -> Bool {
+        guard let received = FleetVector(entries["vector"]), let covered = NumberRanges.byMachine(entries["covered"]),
+            let stood = NumberRanges.byMachine(entries["stood"]), case .dictionary(let digests)? = entries["digests"],
+            case .dictionary(let heard)? = entries["heard"]
+        else { return false }
+        (self.received, self.covered, self.stood) = (received, covered, stood)
+        for (text, value) in digests {
+            guard let machine = MachineID(text), let digest = ContentHash(value) else { return false }
+            self.digests[machine] = digest
+        }
+        for (text, value) in heard {
+            guard let machine = MachineID(text), let word = Word(value) else { return false }
+            self.heard[machine] = word
+        }
+        link = ContentHash(entries["link"])
+        owes = UInt64(number: entries["owes"])
+        guard let value = entries["ending"] else { return true }
+        guard case .array(let parts) = value, parts.count == 2, let vector = FleetVector(parts[0]),
+            case .dictionary(let domains) = parts[1]
+        else { return false }
+        var keys: [FleetKey: Stamp] = [:]
+        for case (let domain, .dictionary(let stamps)) in domains {
+            for (key, stamp) in stamps { keys[FleetKey(domain, key)] = Stamp(stamp) }
+        }
+        ending = Ending(vector: vector, keys: keys)
+        return true
     }
 
     private static func byDomain(_ value: PropertyListValue?) -> [FleetKey: Int64]? {
@@ -225,6 +269,19 @@ extension ConnectorState {
             }
         }
         return entries
+    }
+}
+
+extension ConnectorState.Word {
+    fileprivate var propertyList: PropertyListValue {
+        [.integer(Int64(clamping: number)), vector.propertyList, .boolean(isSettled)]
+    }
+
+    fileprivate init?(_ value: PropertyListValue) {
+        guard case .array(let parts) = value, parts.count == 3, let number = UInt64(number: parts[0]),
+            let vector = FleetVector(parts[1]), case .boolean(let isSettled) = parts[2]
+        else { return nil }
+        self.init(number: number, vector: vector, isSettled: isSettled)
     }
 }
 
@@ -248,12 +305,5 @@ extension AwayDomain {
                 if case .integer(let hash) = value { ContentHash(value: UInt64(bitPattern: hash)) } else { nil }
             }, isSettled: isSettled)
         if case .dictionary(let values)? = entries["values"] { self.values = values }
-    }
-}
-
-extension UInt64 {
-    fileprivate init?(number value: PropertyListValue?) {
-        guard case .integer(let number)? = value, number >= 0 else { return nil }
-        self.init(number)
     }
 }

@@ -1,8 +1,9 @@
 /// A reason why the fleet's files can't be used.
 package enum FleetFailure: Error {
-    /// Another machine writes this one's files, because its state was copied.
+    /// This machine's state isn't the newest, or not the only one: it was restored from a backup, or copied to another
+    /// machine. It goes on under a new identifier.
     case isCopied
-    /// The folder has none of the files that this machine has written, as if its disk weren't there.
+    /// The folder has neither this machine's subfolder nor any other one's, as if its disk weren't there.
     case noOwnFiles
     /// Something has replaced this machine's subfolder by a link, or another user's directory; the path.
     case notOwnFolder(String)

@@ -1,9 +1,21 @@
+package import DefaultsCore
 package import PropertyList
 
 /// A file of a machine in the fleet's folder: some of its edits, or with a snapshot, all keys as it knows them.
+///
+/// The files of a machine form a chain, and each has a vector. These tell a machine that was restored or copied from
+/// itself, an edit from one that was lost on its way, and what all machines have.
 package struct FleetFile: Hashable, Sendable {
     package var name: FleetFileName
     package var sets: [EnvelopeSet]
+    /// The hash of the machine's previous file; `nil` in its first.
+    package var previous: ContentHash?
+    /// The sets of other machines that its writer had received.
+    package var vector: FleetVector = [:]
+    /// The machines of which its writer lacks sets, which it asks others for.
+    package var missing: [MachineID] = []
+    /// Whether its writer had set all that it had received, so that later edits of its know all of that.
+    package var isSettled = false
 
     package init(_ name: FleetFileName, _ sets: [EnvelopeSet]) { (self.name, self.sets) = (name, sets) }
 
@@ -17,7 +29,11 @@ package struct FleetFile: Hashable, Sendable {
 
     /// Returns the contents, of which nothing but the version and the fleet's number can be read without the key.
     package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
-        let value = PropertyListValue.dictionary(["sets": .array(sets.map(\.propertyList))])
+        var entries: DomainValues = ["sets": .array(sets.map(\.propertyList)), "vector": vector.propertyList]
+        entries["previous"] = previous?.propertyList
+        if !missing.isEmpty { entries["missing"] = .array(missing.map { .string($0.text) }) }
+        if isSettled { entries["settled"] = true }
+        let value = PropertyListValue.dictionary(entries)
         return Self.head(of: seal) + (try seal.close(try value.write(as: .binary), for: name.context))
     }
 
@@ -35,15 +51,20 @@ package struct FleetFile: Hashable, Sendable {
             let contents = try seal.open(Array(bytes.dropFirst(head.count)), for: name.context)
             value = try PropertyListValue(parsing: contents, limits: Self.limits)
         } catch { throw .incomplete }
-        guard case .dictionary(let entries) = value, case .array(let sets)? = entries["sets"] else {
-            throw .laterVersion
-        }
+        guard case .dictionary(let entries) = value, case .array(let sets)? = entries["sets"],
+            let vector = FleetVector(entries["vector"])
+        else { throw .laterVersion }
         var read: [EnvelopeSet] = []
         for set in sets {
             guard let set = EnvelopeSet(set) else { throw .laterVersion }
             read.append(set)
         }
         self.init(name, read)
+        (previous, self.vector) = (ContentHash(entries["previous"]), vector)
+        isSettled = entries["settled"] == true
+        if case .array(let machines)? = entries["missing"] {
+            missing = machines.compactMap { if case .string(let text) = $0 { MachineID(text) } else { nil } }
+        }
     }
 }
 
@@ -98,8 +119,32 @@ package struct FleetFileName: Hashable, Sendable, Comparable, CustomStringConver
         default: return nil
         }
         // There are no other spellings of a number.
-        guard description == text, first <= last else { return nil }
+        guard description == text, first > 0, first <= last else { return nil }
     }
+
+    /// Creates the name of which another is a variant: a tool has renamed the file since it found two, or has put
+    /// something in its place until it brings it.
+    package init?(variant text: String, of machine: MachineID) {
+        let text = text.drop { $0 == "." }
+        let parts = text.prefix { $0.isNumber || $0 == "-" }.split(separator: "-", maxSplits: 2)
+        let rest = text.dropFirst(parts.first?.count ?? 0)
+        if rest.contains(".snap"), parts.count > 0 {
+            self.init("\(parts[0]).snap", of: machine)
+        } else if rest.contains(".env"), parts.count > 1 {
+            self.init("\(parts[0])-\(parts[1]).env", of: machine)
+        } else {
+            return nil
+        }
+    }
+
+    /// The files that a machine has according to names in its folder, also those that a tool has only put something in
+    /// the place of.
+    package static func all(in names: [String], of machine: MachineID) -> Set<FleetFileName> {
+        Set(names.compactMap { FleetFileName($0, of: machine) ?? FleetFileName(variant: $0, of: machine) })
+    }
+
+    /// The number of the set before those in the file.
+    var previous: UInt64 { isSnapshot ? last - 1 : first - 1 }
 
     package var description: String { isSnapshot ? "\(last).snap" : "\(first)-\(last).env" }
 
@@ -146,7 +191,7 @@ extension Envelope {
             "domain": .string(key.domain), "key": .string(key.key), "stamp": stamp.propertyList,
         ]
         entries["value"] = value
-        entries["base"] = base?.propertyList
+        if !known.stamps.isEmpty { entries["known"] = known.propertyList }
         return .dictionary(entries)
     }
 
@@ -154,7 +199,21 @@ extension Envelope {
         guard case .dictionary(let entries) = value, case .string(let domain)? = entries["domain"],
             case .string(let key)? = entries["key"], let stamp = entries["stamp"].flatMap({ Stamp($0) })
         else { return nil }
-        self.init(FleetKey(domain, key), entries["value"], stamp: stamp, base: entries["base"].flatMap { Stamp($0) })
+        guard let known = KnownEdits(entries["known"] ?? []) else { return nil }
+        self.init(FleetKey(domain, key), entries["value"], stamp: stamp, known: known)
+    }
+}
+
+extension KnownEdits {
+    var propertyList: PropertyListValue { .array(stamps.map(\.propertyList)) }
+
+    init?(_ value: PropertyListValue) {
+        guard case .array(let stamps) = value else { return nil }
+        self.init()
+        for stamp in stamps {
+            guard let stamp = Stamp(stamp) else { return nil }
+            self = adding(stamp)
+        }
     }
 }
 

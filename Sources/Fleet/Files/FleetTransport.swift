@@ -8,6 +8,9 @@ package protocol FleetTransport {
     /// The names of the files that a machine has now, in order.
     func names(of machine: MachineID) throws -> [String]
 
+    /// The files that a machine has now, by their names, each with what differs if its contents do.
+    func versions(of machine: MachineID) throws -> [String: FleetFileVersion]
+
     /// Returns a file's contents, as far as they have arrived; `nil` if there is no such file.
     func contents(of name: String, of machine: MachineID) throws -> [UInt8]?
 
@@ -16,6 +19,16 @@ package protocol FleetTransport {
 
     /// Removes a file of this machine's.
     func remove(_ name: String) throws
+
+    /// Makes the place of this machine's files, and returns when that is durable.
+    func prepare() throws
+}
+
+/// A file's identity, size and times, or in a test, its contents: an equal version has equal contents.
+package struct FleetFileVersion: Hashable, Sendable {
+    private let numbers: [Int]
+
+    package init(_ numbers: [Int]) { self.numbers = numbers }
 }
 
 extension FleetTransport {

@@ -68,6 +68,24 @@ package struct FolderTransport: FleetTransport {
         }
     }
 
+    package func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
+        do throws(SystemCall.Failure) {
+            let subfolder = try subfolder(of: machine)
+            var versions: [String: FleetFileVersion] = [:]
+            for name in try Self.names(in: subfolder) {
+                guard let status = try? FileStatus(at: name, below: subfolder.number) else { continue }
+                versions[name] = FleetFileVersion([
+                    Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec,
+                    status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+                ])
+            }
+            return versions
+        } catch {
+            if error.number == ENOENT, (try? folder()) != nil { return [:] }
+            throw failure(error, of: machine)
+        }
+    }
+
     package func contents(of name: String, of machine: MachineID) throws -> [UInt8]? {
         do throws(SystemCall.Failure) {
             let file = try subfolder(of: machine).open(name, flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
@@ -86,7 +104,8 @@ package struct FolderTransport: FleetTransport {
 
     /// Makes this machine's subfolder, and returns when that is durable.
     ///
-    /// Only a machine that joins does this: later, a missing subfolder means that the disk isn't there.
+    /// Only a machine that joins does this, or one that finds the files of others: otherwise, a missing subfolder may
+    /// mean that the disk isn't there.
     package func prepare() throws {
         do throws(SystemCall.Failure) {
             try NewFile.makeDirectory("\(path)/\(own)", mode: 0o777)

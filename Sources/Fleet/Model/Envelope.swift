@@ -18,11 +18,11 @@ package struct Envelope: Hashable, Sendable {
     /// The new value; `nil` for a removal.
     package var value: PropertyListValue?
     package var stamp: Stamp
-    /// The stamp of the edit that its writer has seen; `nil` if there was none.
-    package var base: Stamp?
+    /// The newest edits of the key of each machine that its writer knew, itself or through others.
+    package var known: KnownEdits
 
-    package init(_ key: FleetKey, _ value: PropertyListValue?, stamp: Stamp, base: Stamp?) {
-        (self.key, self.value, self.stamp, self.base) = (key, value, stamp, base)
+    package init(_ key: FleetKey, _ value: PropertyListValue?, stamp: Stamp, known: KnownEdits) {
+        (self.key, self.value, self.stamp, self.known) = (key, value, stamp, known)
     }
 }
 
@@ -40,4 +40,30 @@ package struct EnvelopeSet: Hashable, Sendable {
 
     /// Whether it says that the machine has sent all of its values from before it joined.
     package var isEndOfBeginning: Bool { isBeginning && envelopes.isEmpty }
+}
+
+/// The edits of a key that an edit was made with knowledge of: the newest of each machine, which stands for all that it
+/// knew itself.
+package struct KnownEdits: Hashable, Sendable {
+    /// The stamps, by their machines.
+    package private(set) var stamps: [Stamp] = []
+
+    package init() {}
+
+    /// The newest of them, which the writer has seen; `nil` if there was none.
+    package var base: Stamp? { stamps.max() }
+
+    package func contains(_ stamp: Stamp) -> Bool {
+        stamps.contains { $0.machine == stamp.machine && $0.time >= stamp.time }
+    }
+
+    /// Adds an edit that knew these.
+    package func adding(_ stamp: Stamp?) -> KnownEdits {
+        guard let stamp else { return self }
+        var known = self
+        known.stamps.removeAll { $0.machine == stamp.machine && $0.time <= stamp.time }
+        if !known.contains(stamp) { known.stamps.append(stamp) }
+        known.stamps.sort { $0.machine < $1.machine }
+        return known
+    }
 }

@@ -6,7 +6,8 @@ extension FleetReplica {
         var domains: [String: [String: PropertyListValue]] = [:]
         for (key, stamp) in newest {
             var entry: [String: PropertyListValue] = ["newest": stamp.propertyList]
-            if let seen = seen[key] { entry["seen"] = seen?.propertyList ?? [] }
+            entry["known"] = known[key]?.propertyList
+            entry["seen"] = seen[key]?.propertyList
             if let application = unconfirmed[key] {
                 entry["unconfirmed"] = application.stamp.propertyList
                 entry["value"] = application.value
@@ -14,16 +15,19 @@ extension FleetReplica {
             domains[key.domain, default: [:]][key.key] = .dictionary(entry)
         }
         return [
-            "machine": .string(machine.text), "domains": .dictionary(domains.mapValues { .dictionary($0) }),
+            "machine": .string(machine.text), "former": .array(former.map { .string($0.text) }),
+            "domains": .dictionary(domains.mapValues { .dictionary($0) }),
         ]
     }
 
     /// Reads a state; `nil` if it isn't one.
     package init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .string(let machine)? = entries["machine"],
-            let machine = MachineID(machine), case .dictionary(let domains)? = entries["domains"]
+            let machine = MachineID(machine), case .dictionary(let domains)? = entries["domains"],
+            case .array(let former)? = entries["former"]
         else { return nil }
         self.init(machine)
+        self.former = former.compactMap { if case .string(let text) = $0 { MachineID(text) } else { nil } }
         for (domain, keys) in domains {
             guard case .dictionary(let keys) = keys else { return nil }
             for (name, entry) in keys where !add(entry, of: FleetKey(domain, name)) { return nil }
@@ -35,12 +39,10 @@ extension FleetReplica {
             return false
         }
         newest[key] = stamp
-        switch entry["seen"] {
-        case nil: break
-        case .array([])?: seen[key] = .some(nil)
-        case let value?:
-            guard let stamp = Stamp(value) else { return false }
-            seen[key] = .some(stamp)
+        for (path, name) in [(\FleetReplica.known, "known"), (\.seen, "seen")] {
+            guard let value = entry[name] else { continue }
+            guard let edits = KnownEdits(value) else { return false }
+            self[keyPath: path][key] = edits
         }
         if let value = entry["unconfirmed"] {
             guard let stamp = Stamp(value) else { return false }

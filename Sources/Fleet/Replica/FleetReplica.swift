@@ -12,11 +12,15 @@ package import PropertyList
 /// 2. Each record of the agent's log is passed on, in order: one that is the connector's own to `confirm`, others to
 ///    `record`. The log's order says whether a writer had seen what was applied.
 package struct FleetReplica: Hashable, Sendable {
-    package let machine: MachineID
+    package private(set) var machine: MachineID
+    /// The machine's former identifiers.
+    package internal(set) var former: [MachineID] = []
     /// The newest edit of each key; a removal, too.
     package internal(set) var newest: [FleetKey: Stamp]
-    /// The edit of each key that writers on this machine have seen, if that isn't the newest.
-    package internal(set) var seen: [FleetKey: Stamp?] = [:]
+    /// The edits that the newest edit of a key knew, if there are any.
+    package internal(set) var known: [FleetKey: KnownEdits] = [:]
+    /// The edits of each key that writers on this machine have seen, if the newest isn't among them.
+    package internal(set) var seen: [FleetKey: KnownEdits] = [:]
     /// The values that the agent hasn't confirmed yet.
     package internal(set) var unconfirmed: [FleetKey: Application] = [:]
 
@@ -27,6 +31,17 @@ package struct FleetReplica: Hashable, Sendable {
     }
 
     package init(_ machine: MachineID) { (self.machine, newest) = (machine, [:]) }
+
+    /// Returns whether a machine is this one, perhaps under a former identifier.
+    package func isOwn(_ other: MachineID) -> Bool { other == machine || former.contains(other) }
+
+    /// Returns the state with another identifier.
+    func renewed(as machine: MachineID) -> FleetReplica {
+        var replica = self
+        replica.former.append(self.machine)
+        replica.machine = machine
+        return replica
+    }
 
     // MARK: Edits on this machine
 
@@ -43,21 +58,30 @@ package struct FleetReplica: Hashable, Sendable {
         knowingAll knowsAll: Bool = false
     ) -> EnvelopeSet {
         let envelopes = changes.sorted { $0.key < $1.key }.map { key, value in
-            let base = knowsAll ? newest[key] : seen[key] ?? newest[key]
-            var stamp = Stamp(at: milliseconds, after: base, on: machine)
+            let known = knowsAll ? knowledge(of: key) : seen[key] ?? knowledge(of: key)
+            var stamp = Stamp(at: milliseconds, after: known.base, on: machine)
             // Two edits never have one stamp.
             if stamp == newest[key] { stamp = Stamp(at: milliseconds, after: stamp, on: machine) }
             if newest[key].map({ $0 < stamp }) ?? true {
-                newest[key] = stamp
-                seen[key] = nil
-                unconfirmed[key] = nil
+                settle(key, at: stamp, knowing: known)
             } else {
                 // A later edit has come that the writer hadn't seen; it will be set again.
-                seen[key] = .some(stamp)
+                seen[key] = known.adding(stamp)
             }
-            return Envelope(key, value, stamp: stamp, base: base)
+            return Envelope(key, value, stamp: stamp, known: known)
         }
         return EnvelopeSet(envelopes, cursor: cursor)
+    }
+
+    /// Everything that whoever has seen a key's newest edit knows.
+    private func knowledge(of key: FleetKey) -> KnownEdits { (known[key] ?? KnownEdits()).adding(newest[key]) }
+
+    /// Adopts an edit as the newest, which the agent has.
+    private mutating func settle(_ key: FleetKey, at stamp: Stamp, knowing edits: KnownEdits) {
+        newest[key] = stamp
+        known[key] = edits.stamps.isEmpty ? nil : edits
+        seen[key] = nil
+        unconfirmed[key] = nil
     }
 
     /// Returns the edits with the values that the machine has when it joins, or when a domain is added, except for
@@ -67,7 +91,7 @@ package struct FleetReplica: Hashable, Sendable {
     package mutating func begin(with values: [FleetKey: PropertyListValue]) -> EnvelopeSet {
         let stamp = Stamp(time: 1, machine: machine)
         let envelopes = values.filter { newest[$0.key] == nil }.sorted { $0.key < $1.key }.map {
-            Envelope($0.key, $0.value, stamp: stamp, base: nil)
+            Envelope($0.key, $0.value, stamp: stamp, known: KnownEdits())
         }
         for envelope in envelopes { newest[envelope.key] = stamp }
         return EnvelopeSet(envelopes, cursor: nil, isBeginning: true)
@@ -76,6 +100,7 @@ package struct FleetReplica: Hashable, Sendable {
     /// Forgets the edits of keys, so that they are received again.
     package mutating func forget(where isForgotten: (FleetKey) -> Bool) {
         newest = newest.filter { !isForgotten($0.key) }
+        known = known.filter { !isForgotten($0.key) }
         seen = seen.filter { !isForgotten($0.key) }
         unconfirmed = unconfirmed.filter { !isForgotten($0.key) }
     }
@@ -84,13 +109,13 @@ package struct FleetReplica: Hashable, Sendable {
     package mutating func restore(_ key: FleetKey, to value: PropertyListValue?) {
         guard let stamp = newest[key], unconfirmed[key] == nil else { return }
         unconfirmed[key] = Application(value: value, stamp: stamp)
-        seen[key] = .some(nil)
+        seen[key] = KnownEdits()
     }
 
     /// Returns the newest edits of keys, to be sent once more.
     package func repeated(_ values: [FleetKey: PropertyListValue?]) -> EnvelopeSet {
         let envelopes = values.sorted { $0.key < $1.key }.compactMap { key, value in
-            newest[key].map { Envelope(key, value, stamp: $0, base: nil) }
+            newest[key].map { Envelope(key, value, stamp: $0, known: known[key] ?? KnownEdits()) }
         }
         return EnvelopeSet(envelopes, cursor: nil)
     }
@@ -107,17 +132,18 @@ package struct FleetReplica: Hashable, Sendable {
 
     /// Receives edits of another machine, or of this one from before a crash.
     ///
-    /// - Returns: The edits that win over ones on this machine which they didn't know, with those.
-    package mutating func receive(_ set: EnvelopeSet) -> [(winner: Envelope, lost: Stamp)] {
-        var winners: [(winner: Envelope, lost: Stamp)] = []
+    /// - Returns: The edits that win over ones on this machine which they didn't know.
+    package mutating func receive(_ set: EnvelopeSet) -> [Envelope] {
+        var winners: [Envelope] = []
         for envelope in set.envelopes {
             let former = newest[envelope.key]
             if let former, former >= envelope.stamp { continue }
-            if let former, former.machine == machine, envelope.base != former {
-                winners.append((envelope, former))
+            if let former, isOwn(former.machine), !envelope.known.contains(former) {
+                winners.append(envelope)
             }
-            if seen[envelope.key] == nil { seen[envelope.key] = .some(former) }
+            if seen[envelope.key] == nil { seen[envelope.key] = knowledge(of: envelope.key) }
             newest[envelope.key] = envelope.stamp
+            known[envelope.key] = envelope.known.stamps.isEmpty ? nil : envelope.known
             unconfirmed[envelope.key] = Application(value: envelope.value, stamp: envelope.stamp)
         }
         return winners
@@ -157,7 +183,8 @@ package struct FleetReplica: Hashable, Sendable {
         of values: [FleetKey: PropertyListValue], where isIncluded: (FleetKey) -> Bool = { _ in true }
     ) -> EnvelopeSet {
         let envelopes = newest.filter { isIncluded($0.key) }.sorted { $0.key < $1.key }.map { key, stamp in
-            Envelope(key, unconfirmed[key].map(\.value) ?? values[key], stamp: stamp, base: nil)
+            Envelope(
+                key, unconfirmed[key].map(\.value) ?? values[key], stamp: stamp, known: known[key] ?? KnownEdits())
         }
         return EnvelopeSet(envelopes, cursor: nil)
     }
@@ -167,9 +194,7 @@ package struct FleetReplica: Hashable, Sendable {
     /// Adopts edits that this machine had sent before a crash, which its last durable state lacks.
     package mutating func adopt(_ set: EnvelopeSet) {
         for envelope in set.envelopes where newest[envelope.key].map({ $0 < envelope.stamp }) ?? true {
-            newest[envelope.key] = envelope.stamp
-            seen[envelope.key] = nil
-            unconfirmed[envelope.key] = nil
+            settle(envelope.key, at: envelope.stamp, knowing: envelope.known)
         }
     }
 }

@@ -24,8 +24,6 @@ final class FleetHome: FleetStore {
         var machine: MachineID
         /// The name by which people know the machine.
         var name: String
-        /// The host on which it joined; `nil` if hosts have no identifiers there.
-        var host: String?
     }
 
     /// The machine's membership; `nil` if it isn't a member and hasn't asked to be.
@@ -35,17 +33,26 @@ final class FleetHome: FleetStore {
             case .string(let text)? = entries["Machine"], let machine = MachineID(text),
             case .string(let name)? = entries["Name"]
         else { throw damaged("member") }
-        var host: String?
-        if case .string(let text)? = entries["Host"] { host = text }
-        return Membership(place: FleetPlace(path: path), machine: machine, name: name, host: host)
+        // An interrupted renewal has written the state alone.
+        let current = try read()?.replica.machine ?? machine
+        return Membership(place: FleetPlace(path: path), machine: current, name: name)
+    }
+
+    /// Gives this machine a new identifier, under which it goes on with what its state has.
+    func renew() throws {
+        guard let state = try read(), var membership = try membership() else { throw damaged("state") }
+        var random = SystemRandomNumberGenerator()
+        membership.machine = .random(using: &random)
+        try membership.place.transport(of: membership.machine).prepare()
+        try write(state.renewed(as: membership.machine))
+        try write(membership)
     }
 
     func write(_ membership: Membership) throws(DefaultsError) {
-        var entries: DomainValues = [
+        let entries: DomainValues = [
             "Folder": .string(membership.place.path), "Machine": .string(membership.machine.text),
             "Name": .string(membership.name),
         ]
-        entries["Host"] = membership.host.map { .string($0) }
         try write(.dictionary(entries), to: "member")
     }
 

@@ -45,7 +45,6 @@ struct Join: ParsableCommand {
         let place = try FleetPlace(argument: folder)
         let former = try home.membership()
         if let former {
-            try Member.check(former, in: home)
             guard former.place.isSame(as: place) else {
                 throw Failure(
                     "This machine is in the fleet in \(former.place.path). Run `defaults fleet leave` first.", .usage)
@@ -60,7 +59,7 @@ struct Join: ParsableCommand {
         var membership =
             former
             ?? FleetHome.Membership(
-                place: place, machine: .random(using: &random), name: Self.hostName, host: HostIdentifier.current())
+                place: place, machine: .random(using: &random), name: Self.hostName)
         if let name { membership.name = name }
         let joining = membership
         try Member.withLock(home) { try join(joining, in: home) }
@@ -105,7 +104,7 @@ struct Join: ParsableCommand {
         try connector.announce(MachineName(name: membership.name).propertyList)
         report(
             differences, preferring: preference, as: membership, isAlone: connector.state.times.isEmpty)
-        for problem in connector.problems.values { Failure.report(problem.report.message) }
+        for problem in connector.problems.values { Failure.report(problem.report(of: connector.name).message) }
     }
 
     // MARK: The key

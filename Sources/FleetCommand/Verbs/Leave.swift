@@ -54,7 +54,8 @@ struct Leave: ParsableCommand {
             guard try leaving.settle() else {
                 let away = leaving.problems.values.first { if case .away = $0 { true } else { false } }
                 throw Failure(
-                    away?.report.message ?? "Preferences are changing right now. Try again.", .temporaryFailure)
+                    away?.report(of: leaving.name).message ?? "Preferences are changing right now. Try again.",
+                    .temporaryFailure)
             }
             try leaving.announce(MachineName(name: membership.name, hasLeft: true).propertyList)
             connector = leaving

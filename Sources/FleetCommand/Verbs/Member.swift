@@ -16,11 +16,10 @@ struct Member {
 
     /// Reads what the machine knows of its fleet.
     ///
-    /// - Throws: If it isn't in one, or was copied from another machine.
+    /// - Throws: If it isn't in one.
     init() throws {
         home = try FleetHome(environment: .current)
         guard let membership = try home.membership() else { throw Self.notInFleet }
-        try Self.check(membership, in: home)
         guard let secret = try home.grant()?.secret else { throw Self.isJoining(membership) }
         (self.membership, self.secret) = (membership, secret)
         folder = membership.place.transport(of: membership.machine)
@@ -34,14 +33,6 @@ struct Member {
         Failure(
             "This machine hasn't finished joining. To continue, run `defaults fleet join "
                 + "\(membership.place.path.quotedForShell)`; to give up, `defaults fleet leave`.", .unavailable)
-    }
-
-    /// Checks that the state isn't a copy of another machine's.
-    static func check(_ membership: FleetHome.Membership, in home: FleetHome) throws(Failure) {
-        guard let host = membership.host, let current = HostIdentifier.current(), host != current else { return }
-        throw Failure(
-            "The fleet's state in \(home.path) was copied from another machine, \(membership.name). Run `defaults "
-                + "fleet leave --force`, and join again.", .dataError)
     }
 
     /// Returns the connector's state.
@@ -158,11 +149,12 @@ extension FleetFailure {
     var message: String {
         switch self {
         case .isCopied:
-            "Another machine sends edits as this one, because its state was copied. On one of them, run `defaults "
-                + "fleet leave --force`, and join again."
+            "This machine's state was restored from a backup, or copied to another machine. Run `defaults fleet run`, "
+                + "by which it goes on under a new identifier, and loses nothing."
         case .noOwnFiles:
-            "The fleet's folder doesn't have this machine's files, as if its disk weren't mounted. Edits wait until it "
-                + "is. If the files were deleted, run `defaults fleet leave --force`, and join again."
+            "The fleet's folder has neither this machine's files nor those of others, as if its disk weren't mounted. "
+                + "Edits wait until it is. If the files were deleted, create a directory there that is named by this "
+                + "machine's identifier, the one that `defaults fleet status` shows."
         case .notOwnFolder(let path):
             "\(path) isn't a directory of this user's: a link or something else has replaced it. Edits wait until this "
                 + "machine's own subfolder is there again. If it is lost, remove what is there, run `defaults fleet "

@@ -63,23 +63,46 @@ struct Reporter {
 
 extension FleetProblem {
     /// A sentence, and whether the problem usually ends by itself.
-    var report: (message: String, endsByItself: Bool) {
+    ///
+    /// - Parameter name: A function that returns the name of a machine.
+    /// - Returns: Both.
+    func report(of name: (MachineID) -> String) -> (message: String, endsByItself: Bool) {
         switch self {
-        case .file(let machine, let name, .incomplete):
-            ("The file \(machine)/\(name) is incomplete or was changed.", true)
+        case .file(let machine, let file, .incomplete):
+            (
+                "The file \(machine)/\(file) of \(name(machine)) is incomplete or was changed. If your tool has "
+                    + "brought it whole, that machine replaces it while it runs, and others have its edits.", true
+            )
         case .file(let machine, _, .otherFleet):
             (
                 "The folder also has files of another fleet, of the machine \(machine). If that is one of yours, run "
                     + "`defaults fleet leave` there, and join again. If it has left already, remove the subfolder "
                     + "\(machine).", false
             )
-        case .file(let machine, let name, .laterVersion):
-            ("The file \(machine)/\(name) was written by a later version. Upgrade defaultsd.", false)
+        case .file(let machine, let file, .laterVersion):
+            (
+                "The file \(machine)/\(file) of \(name(machine)) was written by a later version. Upgrade defaultsd.",
+                false
+            )
         case .unreadable(let path, let number): ("\(path) can't be read: \(SystemCall.message(number)).", false)
         case .missing(let machine, let number):
             (
-                "Files of the machine \(machine) are missing, from number \(number) on, although later ones are there.",
-                true
+                "Files of \(name(machine)) (\(machine)) are missing, from number \(number) on. Once a machine that has "
+                    + "them runs, it sends what is in them. If none has them, remove the subfolder \(machine).", true
+            )
+        case .variant(let machine, let file):
+            (
+                "A tool has put \(machine)/\(file) in the place of a file of \(name(machine)), perhaps until it brings "
+                    + "it. Let it bring the whole folder: with Nextcloud, Dropbox or iCloud, make the folder always "
+                    + "available on this device.", true
+            )
+        case .ownFiles:
+            ("Files of this machine in the folder were lost or damaged. A snapshot will replace them.", true)
+        case .copied(let machine):
+            (
+                "Two different files of \(name(machine)) (\(machine)) have one number: its state was restored from a "
+                    + "backup, or copied. The edits in both count. The machine goes on under a new identifier once it "
+                    + "has this one's files.", false
             )
         case .away(let domain, _) where TravelRules.isOwn(domain.description):
             (

@@ -27,17 +27,28 @@ struct Run: ParsableCommand {
         try Member.withLock(member.home) { try follow(member) }
     }
 
-    private func follow(_ member: Member) throws {
+    private func follow(_ first: Member) throws {
+        var member = first
+        var isRenewed = false
         var reporter = try Reporter(member.home)
         let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
         var failures = 0
         while true {
             do {
                 let follower = try Follower(member)
+                if isRenewed { try follower.announceRenewal() }
+                isRenewed = false
                 try follower.follow(reporter: &reporter) { failures = 0 }
             } catch FleetFailure.isCopied {
-                try member.home.write(problems: [FleetFailure.isCopied.message])
-                throw Failure(FleetFailure.isCopied.message, .temporaryFailure)
+                do {
+                    try member.home.renew()
+                    member = try Member()
+                    isRenewed = true
+                    Failure.report(
+                        "This machine's state was restored from a backup, or copied to another machine. It goes on as "
+                            + "\(member.membership.machine), with all that it has.")
+                    continue
+                } catch { reporter.add("start", "\(error)", endsByItself: false) }
             } catch let error as DefaultsError {
                 // An agent that is replaced by a new version is back at once.
                 reporter.add("start", "\(error)", endsByItself: error.code == .agentUnavailable)
@@ -87,13 +98,13 @@ private final class Follower {
     /// - Throws: What ended the connector.
     func follow(reporter: inout Reporter, _ succeed: () -> Void) throws {
         // Joining or leaving may have been interrupted.
-        try connector.announce(MachineName(name: name).propertyList)
+        try announce()
         let delays = RetryDelay(first: .seconds(1), limit: .seconds(5))
         var failures = 0
         var nextReception = MonotonicTime.now()
         var receives = true
         while true {
-            var problems = connector.problems.mapValues(\.report)
+            var problems = connector.problems.mapValues { $0.report(of: connector.name) }
             do {
                 if nextReception <= .now() {
                     receives = true
@@ -104,9 +115,10 @@ private final class Follower {
                     try watch(folder)
                     // Others may have put anything where a request was.
                     try? JoinRequest.removeAnswers(of: machine, from: folder)
+                    if try connector.isAnnounced { try announce() }
                 }
                 while try connector.step(receiving: receives) { receives = false }
-                problems = connector.problems.mapValues(\.report)
+                problems = connector.problems.mapValues { $0.report(of: connector.name) }
                 failures = 0
                 succeed()
             } catch let failure as FleetFailure {
@@ -122,6 +134,19 @@ private final class Follower {
             reporter.update(problems)
             receives = try wait(until: nextReception)
         }
+    }
+
+    /// Sets this machine's entry in the list of machines, also after an approval, or a copy of its state, has replaced
+    /// it.
+    private func announce() throws { try connector.announce(MachineName(name: name).propertyList) }
+
+    /// Marks the former identifier in the list of machines as one that is no longer used.
+    ///
+    /// If another machine uses it, since its state was copied, that one announces itself again.
+    func announceRenewal() throws {
+        try announce()
+        guard let former = connector.state.replica.former.last else { return }
+        try connector.announce(MachineName(name: name, hasLeft: true).propertyList, as: former)
     }
 
     /// Watches the folders of the other machines.

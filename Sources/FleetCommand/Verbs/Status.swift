@@ -199,8 +199,8 @@ struct Overview {
         requests = found.filter { names[$0] == nil }.compactMap { member.request(of: $0) }
         let now = Timestamp.now().milliseconds
         for id in Set(found).union(names.keys).union(state.times.keys).sorted() where id != member.membership.machine {
-            let unread = ((try? member.folder.files(of: id)) ?? []).count { name in
-                state.received[id]?.contains(name.first...name.last) != true
+            let unread = FleetFileName.all(in: (try? member.folder.names(of: id)) ?? [], of: id).count { name in
+                state.received[id]?.numbers.contains(name.first...name.last) != true
             }
             let times = state.times[id]
             // It only waits for its approval, or has given up.
@@ -211,6 +211,11 @@ struct Overview {
                 Machine(
                     id: id, name: names[id], newest: times?.newest, received: times?.received, unread: unread,
                     ahead: ahead > Stamp.tolerance ? ahead / 1_000 : 0))
+        }
+        for former in state.replica.former where found.contains(former) && names[former]?.hasLeft == true {
+            problems.append(
+                "This machine's state was restored from a backup or copied, so that it goes on under a new identifier. "
+                    + "Nothing is lost. Once all machines are up to date, remove the subfolder \(former).")
         }
         let unreadable = TravelRules(added).unreadable.map(\.quotedForShell)
         if !unreadable.isEmpty {
