@@ -343,7 +343,8 @@ package final class FileExchange {
         }
         files[other] = known
         checkChain(of: other, for: connector)
-        if copied.contains(other) { found["\(other) copied"] = .copied(other) }
+        // A snapshot ends it.
+        if copied.contains(other), connector.state.needsSnapshot { found["\(other) copied"] = .copied(other) }
         return present
     }
 

@@ -101,8 +101,7 @@ extension FleetProblem {
         case .copied(let machine):
             (
                 "Two different files of \(name(machine)) (\(machine)) have one number: its state was restored from a "
-                    + "backup, or copied. The edits in both count. The machine goes on under a new identifier once it "
-                    + "has this one's files.", false
+                    + "backup, or copied. The edits in both count, and are sent to all machines.", false
             )
         case .away(let domain, _) where TravelRules.isOwn(domain.description):
             (
