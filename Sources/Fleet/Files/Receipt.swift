@@ -24,7 +24,7 @@ package struct Receipt: Hashable, Sendable {
     }
 }
 
-/// What a machine has received of every other one.
+/// The sets that a machine has received of every other one.
 package typealias FleetVector = [MachineID: Receipt]
 
 extension FleetVector {
