@@ -41,9 +41,6 @@ struct FleetTests {
     @Test("The last edit counts on all machines, whatever tools do to files")
     func damage() { Self.tryOut(250, World.Kind(damagesFiles: true)) }
 
-    @Test("Machines come to have the same values after homes are restored")
-    func restoredHomes() { Self.tryOut(250, World.Kind(restoresHomes: true)) }
-
     @Test("Machines come to have the same values although some are copies of others")
     func copies() { Self.tryOut(250, World.Kind(copiesMachines: true)) }
 
@@ -574,19 +571,6 @@ struct FleetTests {
         world.runOne(other)
         #expect(other.values["d0"]?["k0"] == 3)
         #expect(other.connector?.problems.isEmpty == true)
-    }
-
-    @Test("Removals end when all machines have them, and a machine that joins brings none of their values back")
-    func removals() throws {
-        let (world, one, other) = Self.pair()
-        for number in 0..<150 { one.change(["r\(number)": 1], of: "d0") }
-        #expect(world.rest())
-        for number in 0..<150 { one.change(["r\(number)": nil], of: "d0") }
-        world.runOne(one)
-        #expect(try #require(try one.read()).replica.newest.count > 150)
-        #expect(world.heal())
-        for machine in [one, other] { #expect(try #require(try machine.read()).replica.newest.count < 20) }
-        #expect(other.values["d0"] == ["k0": 1, "k1": 2])
     }
 
     @Test("An edit in a snapshot that knew the value through another edit isn't named as one that overruled it")

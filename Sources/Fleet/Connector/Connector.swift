@@ -105,7 +105,6 @@ package final class Connector {
         hasReceived = false
         let hasApplied = try apply()
         try followAgent()
-        try endRemovals()
         try save()
         try exchange.repair(self)
         return hasApplied || hasReceived
@@ -170,7 +169,6 @@ package final class Connector {
         set.envelopes.removeAll { (try? DomainName($0.key.domain)) == nil }
         let delayed = set.envelopes.filter { state.delayed[$0.key] != nil && state.replica.newest[$0.key] != $0.stamp }
         for winner in state.replica.receive(set) where !isInList(winner) { overrule(winner.key, by: winner.stamp) }
-        if set.isBeginning, isNews { resendRemovals(of: set.envelopes) }
         // A value that waits for the end of the day, and hasn't been sent, loses as well.
         for edit in delayed where state.replica.newest[edit.key] == edit.stamp && isPending(edit.key) {
             overrule(edit.key, by: edit.stamp)

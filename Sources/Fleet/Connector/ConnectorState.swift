@@ -34,8 +34,6 @@ package struct ConnectorState: Sendable {
     var heard: [MachineID: Word] = [:]
     /// The time in milliseconds since 1970 since which this machine has edits that none of its files says it has.
     var owes: UInt64?
-    /// The removals that end when all machines have them.
-    var ending: Ending?
     /// The newest time in the edits of each other machine, in milliseconds since 1970, and when that was received.
     package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
     /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
@@ -64,12 +62,6 @@ package struct ConnectorState: Sendable {
         var vector: FleetVector
         /// Whether the machine had set all that it had received.
         var isSettled: Bool
-    }
-
-    /// Removals that this machine had at some time, with all that it had received until then.
-    struct Ending: Sendable {
-        var vector: FleetVector
-        var keys: [FleetKey: Stamp]
     }
 
     /// Everything that this machine has received, itself or with snapshots.
@@ -181,9 +173,6 @@ extension ConnectorState {
         if readsOwn { entries["readsOwnFiles"] = true }
         entries["link"] = link?.propertyList
         entries["owes"] = owes.map(number)
-        if let ending {
-            entries["ending"] = [ending.vector.propertyList, byDomain(ending.keys.mapValues(\.propertyList))]
-        }
         return .dictionary(entries)
     }
 
@@ -246,15 +235,6 @@ extension ConnectorState {
         }
         link = ContentHash(entries["link"])
         owes = UInt64(number: entries["owes"])
-        guard let value = entries["ending"] else { return true }
-        guard case .array(let parts) = value, parts.count == 2, let vector = FleetVector(parts[0]),
-            case .dictionary(let domains) = parts[1]
-        else { return false }
-        var keys: [FleetKey: Stamp] = [:]
-        for case (let domain, .dictionary(let stamps)) in domains {
-            for (key, stamp) in stamps { keys[FleetKey(domain, key)] = Stamp(stamp) }
-        }
-        ending = Ending(vector: vector, keys: keys)
         return true
     }
 

@@ -320,7 +320,7 @@ package final class FileExchange {
                         if isVariant, written?.link == file.link { continue }
                         // It was received already, with other contents.
                         if let written, written.error == nil { copied.insert(other) }
-                        accept(contents, file.link, for: connector)
+                        accept(contents, link: file.link, for: connector)
                     }
                 } catch FleetFailure.system(let path, let number) {
                     found["\(other)/\(text)"] = .unreadable(path, number)
@@ -393,11 +393,11 @@ package final class FileExchange {
         }
     }
 
-    private func accept(_ file: FleetFile, _ link: ContentHash, for connector: Connector) {
+    private func accept(_ file: FleetFile, link: ContentHash, for connector: Connector) {
         let other = file.name.machine
         let isNews = connector.state.heard[other].map { $0.number < file.name.last } ?? true
         for set in file.sets { connector.receive(set, of: other, isNews: isNews) }
-        connector.state.received[other, default: Receipt()].insert(file.name, link)
+        connector.state.received[other, default: Receipt()].insert(file.name, link: link)
         if file.name.isSnapshot {
             for (machine, receipt) in file.vector {
                 connector.state.covered[machine, default: NumberRanges()].formUnion(receipt.numbers)

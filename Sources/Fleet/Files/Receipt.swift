@@ -12,7 +12,7 @@ package struct Receipt: Hashable, Sendable {
     }
 
     /// Adds those of a file.
-    mutating func insert(_ name: FleetFileName, _ link: ContentHash) {
+    mutating func insert(_ name: FleetFileName, link: ContentHash) {
         if name.last >= numbers.last { self.link = link }
         numbers.insert(name.first...name.last)
     }
