@@ -41,6 +41,9 @@ struct FleetTests {
     @Test("The last edit counts on all machines, whatever tools do to files")
     func damage() { Self.tryOut(250, World.Kind(damagesFiles: true)) }
 
+    @Test("Machines come to have the same values after homes are restored")
+    func restoredHomes() { Self.tryOut(250, World.Kind(restoresHomes: true)) }
+
     @Test("Machines come to have the same values although some are copies of others")
     func copies() { Self.tryOut(250, World.Kind(copiesMachines: true)) }
 
@@ -161,13 +164,13 @@ struct FleetTests {
         one.change(["new": ["Name": "new"]], of: TravelRules.machines)
         #expect(world.rest())
         #expect(one.connector?.state.away["d0"]?.isSettled == false)
-        #expect(one.connector?.state.needsSnapshot == true)
+        #expect(one.connector?.state.files.needsSnapshot == true)
         other.change(["k0": 5], of: "d0")
         #expect(world.rest())
         one.moveBack()
         #expect(world.heal())
         for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 5, "k1": 2]) }
-        #expect(one.connector?.state.needsSnapshot == false)
+        #expect(one.connector?.state.files.needsSnapshot == false)
     }
 
     @Test("A snapshot that is due while the list of what travels is away has it")
@@ -176,7 +179,7 @@ struct FleetTests {
         one.moveAway(TravelRules.list)
         world.runOne(one)
         let new = world.add()
-        new.approval = (one.id, one.connector?.state.last ?? 0)
+        new.approver = one
         one.change([new.id.text: ["Name": "new"]], of: TravelRules.machines)
         #expect(world.rest())
         #expect(one.connector?.state.away[TravelRules.list.description]?.isSettled == false)
@@ -469,6 +472,22 @@ struct FleetTests {
         for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
     }
 
+    @Test("A restored home that edits nothing finds out from another machine's files, and gets its own edits back")
+    func restoredHomeWithoutEdits() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let id = one.id
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        other.change(["k1": 4], of: "d0")
+        #expect(world.rest())
+        one.restore(withFolder: true)
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+        #expect(one.id != id)
+    }
+
     @Test("A copy of a machine that never edits gets what the original edits, and both go on")
     func copy() {
         let (world, one, other) = Self.pair()
@@ -551,6 +570,58 @@ struct FleetTests {
         }
         world.runOne(other)
         #expect(other.values["d0"] == ["k0": 3, "k1": 4])
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
+    @Test("Newest files of a lost machine that another one lacks are named, although no machine edits anymore")
+    func withheldFilesWithoutEdits() {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (one, other, third) = (world.machines[0], world.machines[1], world.machines[2])
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        third.folder[one.id] = one.folder[one.id]
+        world.runOne(third)
+        world.wait(days: 1)
+        world.runOne(third)
+        other.folder[third.id] = third.folder[third.id]
+        world.runOne(other)
+        let problems = other.connector?.problems.values.map(\.self) ?? []
+        #expect(problems.contains { if case .missing(one.id, _) = $0 { true } else { false } })
+    }
+
+    @Test("A machine joins although the one that approved it was restored, and goes on under another identifier")
+    func joinAfterRestoredApproval() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let (new, id) = (world.add(), one.id)
+        new.approver = one
+        one.change([new.id.text: ["Name": "new"]], of: TravelRules.machines)
+        // Its file is there, but not yet its snapshot.
+        one.crashesWhenWriting = true
+        world.runOne(one)
+        one.crashesWhenWriting = false
+        one.restore(withFolder: false)
+        #expect(world.rest())
+        #expect(one.id != id)
+        for machine in [one, other, new] { #expect(machine.values["d0"] == ["k0": 1, "k1": 2]) }
+    }
+
+    @Test("A subfolder that can't be read for a while is named, but isn't one whose files are gone")
+    func unreadableSubfolder() {
+        let (world, one, other) = Self.pair()
+        other.unreadable = [one.id]
+        for _ in 0..<4 {
+            world.wait(milliseconds: 30_000)
+            world.runOne(other)
+        }
+        #expect(other.connector?.problems.values.map(\.self) == [.unreadable("\(one.id)", 13)])
+        #expect(other.folder[other.id]?.keys.contains { $0.hasSuffix(".snap") } == false)
+        other.unreadable = []
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        #expect(other.values["d0"]?["k0"] == 3)
         #expect(other.connector?.problems.isEmpty == true)
     }
 

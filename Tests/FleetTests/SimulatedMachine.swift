@@ -15,8 +15,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     /// Whether values that it has now are from before it joined.
     var hasJoined: Bool { ((try? read()) ?? nil)?.hasJoined == true }
     var isJoining = false
-    /// The machine that has approved it, and the number of that one's last set then.
-    var approval: (machine: MachineID, number: UInt64)?
+    /// The machine that has approved it.
+    var approver: SimulatedMachine?
     /// The keys that the agent refuses to set.
     var refused: Set<String> = []
     var connector: Connector?
@@ -208,8 +208,12 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     func contents(of name: String, of machine: MachineID) throws -> [UInt8]? { folder[machine]?[name] }
     func prepare() { if folder[id] == nil { folder[id] = [:] } }
 
+    /// The machines whose subfolders can't be read.
+    var unreadable: Set<MachineID> = []
+
     func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
-        (folder[machine] ?? [:]).mapValues {
+        if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }
+        return (folder[machine] ?? [:]).mapValues {
             FleetFileVersion([Int(truncatingIfNeeded: ContentHash($0).value), $0.count])
         }
     }

@@ -204,6 +204,8 @@ final class World {
         guard machine.hasJoined else { return }
         guard machine.hasBackup, chance(50) else { return machine.backUp() }
         distrustAll()
+        // Approvals may be lost with it, and are repeated, as `join` says.
+        for other in machines where other.approver === machine { other.approver = nil }
         machine.restore(withFolder: chance(50))
     }
 
@@ -254,7 +256,8 @@ final class World {
 
     private func start(_ machine: SimulatedMachine) throws -> Connector {
         try Connector(
-            machine.id, following: machine, by: FileExchange(machine, with: PlainSeal()), keepingStateIn: machine,
+            machine.id, following: machine,
+            by: FileExchange(of: machine.id, by: machine, with: PlainSeal()), keepingStateIn: machine,
             scope: { _ in .roaming })
     }
 
@@ -272,9 +275,8 @@ final class World {
         try connector.forgetFormerFleet()
         let differences = try connector.meet()
         if machine !== founder {
-            let approval = try machine.approval ?? approve(machine)
-            machine.approval = approval
-            guard let approval, try connector.hasSnapshot(of: approval.machine, after: approval.number) else { return }
+            if machine.approver == nil { approve(machine) }
+            guard connector.hasApproval else { return }
         }
         let preference: Connector.Preference = chance(50) ? .mine : .fleet
         if preference == .mine { for difference in differences { uncertain.insert(difference.key) } }
@@ -286,12 +288,13 @@ final class World {
         }
     }
 
-    private func approve(_ machine: SimulatedMachine) throws -> (machine: MachineID, number: UInt64)? {
-        guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random),
-            let last = try helper.read()?.last
-        else { return nil }
-        helper.change([machine.id.text: ["Name": "new"]], of: TravelRules.machines)
-        return (helper.id, last)
+    private func approve(_ machine: SimulatedMachine) {
+        guard let helper = machines.filter({ $0 !== machine && $0.hasJoined }).randomElement(using: &random) else {
+            return
+        }
+        let entry: PropertyListValue = ["Name": "new", "Approved": .integer(Int64(milliseconds))]
+        helper.change([machine.id.text: entry], of: TravelRules.machines)
+        machine.approver = helper
     }
 
     /// Removes a machine, and its files from all folders.

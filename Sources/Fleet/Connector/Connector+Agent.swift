@@ -149,7 +149,7 @@ extension Connector {
         for (key, value) in edits {
             state.know(key, as: value)
             state.delayed[key] = nil
-            if isApproval(key) { state.needsSnapshot = true }
+            if isApproval(key) { state.files.needsSnapshot = true }
             overruleIfLate(key)
         }
         isChanged = true
@@ -234,7 +234,7 @@ extension Connector {
         if state.replica.newest.keys.contains(where: {
             former.reason(against: $0) == nil && rules.reason(against: $0) != nil
         }) {
-            state.needsSnapshot = true
+            state.files.needsSnapshot = true
         }
     }
 

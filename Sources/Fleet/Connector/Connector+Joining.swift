@@ -20,7 +20,7 @@ extension Connector {
     /// Forgets a list that the machine has from another fleet, before it meets this one.
     package func forgetFormerFleet() throws {
         // An interrupted join goes on.
-        guard state.received.isEmpty, state.last == 0 else { return }
+        guard state.files.received.isEmpty, state.files.last == 0 else { return }
         try forgetList()
         try follow(to: agent.barrier(of: nil))
         (state.list, state.away, rules, unsent) = ([:], [:], TravelRules([:]), [])
@@ -59,11 +59,8 @@ extension Connector {
         return differences.sorted { $0.key < $1.key }
     }
 
-    /// Returns whether all has arrived that another machine had when it approved this one: a snapshot that it has
-    /// written after its last set of that time.
-    package func hasSnapshot(of other: MachineID, after number: UInt64) throws -> Bool {
-        try exchange.hasSnapshot(of: other, after: number, in: state)
-    }
+    /// Whether all has arrived that the fleet had when it approved this machine.
+    package var hasApproval: Bool { state.files.hasApproval }
 
     /// Sets the fleet's values here, and sends those that the fleet doesn't have.
     ///

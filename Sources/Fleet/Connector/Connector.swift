@@ -72,7 +72,9 @@ package final class Connector {
         rules = TravelRules(state.list)
         offered = Set(state.replica.unconfirmed.keys)
         let end = try agent.barrier(of: nil)
-        try exchange.recover(self, upTo: end)
+        for file in try exchange.recover(&state.files) {
+            for set in file.sets { recover(set, upTo: file.name.isSnapshot ? nil : end) }
+        }
         // What happens before a machine has joined isn't an edit in the fleet.
         if !state.hasJoined { move(to: end) }
         try agent.subscribe(after: state.cursor ?? end)
@@ -106,26 +108,40 @@ package final class Connector {
         let hasApplied = try apply()
         try followAgent()
         try save()
-        try exchange.repair(self)
+        if state.files.isSnapshotDue { _ = try settle() }
         return hasApplied || hasReceived
     }
 
     /// Writes the state if it has changed, after what it counts as sent.
     func save() throws {
         if isCopied { throw FleetFailure.isCopied }
-        try exchange.send(self)
+        if !unsent.isEmpty {
+            isChanged = true
+            try exchange.send(&unsent, updating: &state.files)
+        }
         guard isChanged else { return }
         try store.write(state)
         isChanged = false
     }
 
-    /// Repairs what other machines need from this one, which leaves.
+    /// Writes a snapshot, and removes the files that it stands for.
     ///
     /// - Returns: Whether it did; not while changes are still to be passed on.
     /// - Throws: If the agent, the exchange or the state can't be used.
     package func settle() throws -> Bool {
         try save()
-        return try exchange.settle(self)
+        // The files are needed once more.
+        guard !state.files.readsOwn, let (newest, isKept) = try newestEdits() else { return false }
+        let files = try exchange.ownFiles(state.files)
+        // What is held back here, or changes too often, stays as it was sent.
+        let kept = try exchange.newestEdits(in: files) { isKept($0) && rules.reason(against: $0) == nil }
+        var set = newest
+        set.envelopes += kept.values.sorted { $0.key < $1.key }
+        isChanged = true
+        try exchange.sendSnapshot(set, updating: &state.files)
+        try save()
+        try exchange.remove(files)
+        return true
     }
 
     // MARK: For the exchange
@@ -153,7 +169,7 @@ package final class Connector {
         } else {
             _ = state.replica.receive(set)
         }
-        if set.envelopes.contains(where: { isApproval($0.key) }) { state.needsSnapshot = true }
+        if set.envelopes.contains(where: { isApproval($0.key) }) { state.files.needsSnapshot = true }
         isChanged = true
     }
 
@@ -162,8 +178,7 @@ package final class Connector {
     /// - Parameters:
     ///   - set: The edits.
     ///   - other: The machine in whose file they are.
-    ///   - isNews: Whether no later file of it has been received.
-    func receive(_ set: EnvelopeSet, of other: MachineID, isNews: Bool) {
+    private func receive(_ set: EnvelopeSet, of other: MachineID) {
         var set = set
         // A later version may know other names.
         set.envelopes.removeAll { (try? DomainName($0.key.domain)) == nil }
@@ -187,13 +202,21 @@ package final class Connector {
         edit.key.domain == TravelRules.list.description && edit.value == state.list[edit.key.key]
     }
 
-    func receive() throws { try exchange.receive(self) }
+    /// Receives what has arrived.
+    func receive() throws {
+        let received = try exchange.receive(state.files, at: agent.now.milliseconds)
+        if state.files != received.state { (state.files, isChanged) = (received.state, true) }
+        for set in received.own { _ = state.replica.receive(set) }
+        for (set, other) in received.sets { receive(set, of: other) }
+        if received.hasWord { unsent.append(EnvelopeSet([], cursor: nil)) }
+        problems = problems.filter { !$1.isOfReception }.merging(received.problems) { $1 }
+    }
 
-    func receiveAgain() { exchange.receiveAgain(self) }
-
-    /// Replaces the problems that a reception finds.
-    func replaceProblems(with found: [String: FleetProblem]) {
-        problems = problems.filter { !$1.isOfReception }.merging(found) { $1 }
+    /// Arranges to receive everything again, also this machine's own edits, after values were lost.
+    func receiveAgain() {
+        state.files.receiveAgain()
+        exchange.forget()
+        isChanged = true
     }
 
     /// Returns the newest edits of keys with their values, which stand for all that this machine has sent and received,

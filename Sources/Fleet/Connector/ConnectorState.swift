@@ -4,36 +4,14 @@ package import PropertyList
 /// The knowledge that must outlive a crash: the replica, and how far it has come with the log and the files.
 package struct ConnectorState: Sendable {
     package var replica: FleetReplica
-    /// Whether the machine has sent the values that it had when it joined.
-    package var hasJoined = false
+    /// The knowledge of the fleet's files.
+    package var files = FilesState()
     /// The list of what travels, as of the cursor.
     package var list: DomainValues = [:]
     /// The domains that are away, by their names.
     package var away: [String: AwayDomain] = [:]
     /// The position in the agent's log up to which records have been passed on; `nil` before the first.
     var cursor: Cursor?
-    /// The number of the machine's last own set.
-    package var last: UInt64 = 0
-    /// The number of the last set in the machine's newest snapshot.
-    var snapshot: UInt64 = 0
-    /// Whether a snapshot is due before there are many sets.
-    package var needsSnapshot = false
-    /// Whether this machine's own edits must be received, too, since values were lost.
-    var readsOwn = false
-    /// The hash of the machine's last own file; `nil` before the first.
-    var link: ContentHash?
-    /// The sets that the machine's newest snapshot stands for.
-    var stood: [MachineID: NumberRanges] = [:]
-    /// The sets of other machines whose files have been received.
-    package var received: FleetVector = [:]
-    /// The sets of other machines that have come with snapshots which stand for them.
-    var covered: [MachineID: NumberRanges] = [:]
-    /// The files of other machines in the folder, whose contents have been received: their hashes, combined.
-    var digests: [MachineID: ContentHash] = [:]
-    /// The news of each other machine in its newest file, beside edits.
-    var heard: [MachineID: Word] = [:]
-    /// The time in milliseconds since 1970 since which this machine has edits that none of its files says it has.
-    var owes: UInt64?
     /// The newest time in the edits of each other machine, in milliseconds since 1970, and when that was received.
     package var times: [MachineID: (newest: UInt64, received: UInt64)] = [:]
     /// The hash of each travelling key's value, as of the cursor; no hash if it has none.
@@ -55,23 +33,8 @@ package struct ConnectorState: Sendable {
 
     static let maximumOverruled = 100
 
-    /// The part of a machine's newest file that isn't about edits.
-    struct Word: Hashable, Sendable {
-        /// The number of the file's last set.
-        var number: UInt64
-        var vector: FleetVector
-        /// Whether the machine had set all that it had received.
-        var isSettled: Bool
-    }
-
-    /// Everything that this machine has received, itself or with snapshots.
-    var vector: FleetVector {
-        var vector = received
-        for (machine, numbers) in covered where machine != replica.machine {
-            vector[machine, default: Receipt()].cover(numbers)
-        }
-        return vector
-    }
+    /// Whether the machine has sent the values that it had when it joined.
+    package var hasJoined: Bool { files.hasJoined }
 
     /// Returns the state of a machine that goes on under another identifier, since more than one writes as this one, or
     /// its files say that the state is old.
@@ -80,10 +43,7 @@ package struct ConnectorState: Sendable {
     package func renewed(as machine: MachineID) -> ConnectorState {
         var state = self
         state.replica = replica.renewed(as: machine)
-        (state.last, state.snapshot, state.link, state.stood) = (0, 0, nil, [:])
-        (state.digests[replica.machine], state.received[replica.machine]) = (nil, nil)
-        state.heard[machine] = nil
-        state.needsSnapshot = true
+        state.files.renew()
         return state
     }
 
@@ -141,21 +101,14 @@ extension ConnectorState {
             for (key, value) in entries { domains[key.domain, default: [:]][key.key] = value }
             return .dictionary(domains.mapValues { .dictionary($0) })
         }
-        func byMachine(_ entries: [MachineID: NumberRanges]) -> PropertyListValue {
-            .dictionary(Dictionary(uniqueKeysWithValues: entries.map { ($0.key.text, $0.value.propertyList) }))
-        }
         var entries: [String: PropertyListValue] = [
-            "replica": replica.propertyList, "joined": .boolean(hasJoined), "last": number(last),
-            "snapshot": number(snapshot), "list": .dictionary(list), "delayed": byDomain(delayed.mapValues(number)),
+            "replica": replica.propertyList, "files": files.propertyList, "list": .dictionary(list),
+            "delayed": byDomain(delayed.mapValues(number)),
             "times": .dictionary(
                 Dictionary(
                     uniqueKeysWithValues: times.map { machine, times in
                         return (machine.text, [number(times.newest), number(times.received)])
                     })),
-            "vector": received.propertyList, "covered": byMachine(covered), "stood": byMachine(stood),
-            "digests": .dictionary(
-                Dictionary(uniqueKeysWithValues: digests.map { ($0.key.text, $0.value.propertyList) })),
-            "heard": .dictionary(Dictionary(uniqueKeysWithValues: heard.map { ($0.key.text, $0.value.propertyList) })),
             "known": byDomain(known.mapValues { .integer(Int64(bitPattern: $0.value)) }),
             "day": number(counts.day),
             "counts": byDomain(counts.counts.mapValues { .integer(Int64($0)) }),
@@ -169,27 +122,20 @@ extension ConnectorState {
         ]
         entries["cursor"] = cursor.map { .string($0.description) }
         if !away.isEmpty { entries["away"] = .dictionary(away.mapValues(\.propertyList)) }
-        if needsSnapshot { entries["needsSnapshot"] = true }
-        if readsOwn { entries["readsOwnFiles"] = true }
-        entries["link"] = link?.propertyList
-        entries["owes"] = owes.map(number)
         return .dictionary(entries)
     }
 
     /// Reads a state; `nil` if it isn't one.
     package init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, let replica = entries["replica"].flatMap({ FleetReplica($0) }),
-            case .boolean(let hasJoined)? = entries["joined"], let last = UInt64(number: entries["last"]),
-            let snapshot = UInt64(number: entries["snapshot"]), case .dictionary(let times)? = entries["times"],
+            let files = FilesState(entries["files"]), case .dictionary(let times)? = entries["times"],
             let known = Self.byDomain(entries["known"]), let day = UInt64(number: entries["day"]),
             let counts = Self.byDomain(entries["counts"]), case .array(let overruled)? = entries["overruled"],
             case .dictionary(let list)? = entries["list"], let delayed = Self.byDomain(entries["delayed"])
         else { return nil }
         self.init(replica)
-        (self.hasJoined, self.last, self.snapshot, self.list) = (hasJoined, last, snapshot, list)
+        (self.files, self.list) = (files, list)
         self.delayed = delayed.mapValues { UInt64(max(0, $0)) }
-        needsSnapshot = entries["needsSnapshot"] == true
-        readsOwn = entries["readsOwnFiles"] == true
         if case .string(let text)? = entries["cursor"] {
             guard let cursor = try? Cursor(text) else { return nil }
             self.cursor = cursor
@@ -206,7 +152,6 @@ extension ConnectorState {
             else { return nil }
             self.times[machine] = (newest, time)
         }
-        guard readFiles(entries) else { return nil }
         self.known = known.mapValues { ContentHash(value: UInt64(bitPattern: $0)) }
         self.counts = DailyCounts(day: day, counts.mapValues { Int($0) })
         for edit in overruled {
@@ -216,26 +161,6 @@ extension ConnectorState {
             self.overruled.append(
                 OverruledEdit(key: FleetKey(domain, key), winner: winner, milliseconds: time))
         }
-    }
-
-    /// Reads what is known of the fleet's files; returns whether it can be read.
-    private mutating func readFiles(_ entries: DomainValues) -> Bool {
-        guard let received = FleetVector(entries["vector"]), let covered = NumberRanges.byMachine(entries["covered"]),
-            let stood = NumberRanges.byMachine(entries["stood"]), case .dictionary(let digests)? = entries["digests"],
-            case .dictionary(let heard)? = entries["heard"]
-        else { return false }
-        (self.received, self.covered, self.stood) = (received, covered, stood)
-        for (text, value) in digests {
-            guard let machine = MachineID(text), let digest = ContentHash(value) else { return false }
-            self.digests[machine] = digest
-        }
-        for (text, value) in heard {
-            guard let machine = MachineID(text), let word = Word(value) else { return false }
-            self.heard[machine] = word
-        }
-        link = ContentHash(entries["link"])
-        owes = UInt64(number: entries["owes"])
-        return true
     }
 
     private static func byDomain(_ value: PropertyListValue?) -> [FleetKey: Int64]? {
@@ -249,19 +174,6 @@ extension ConnectorState {
             }
         }
         return entries
-    }
-}
-
-extension ConnectorState.Word {
-    fileprivate var propertyList: PropertyListValue {
-        [.integer(Int64(clamping: number)), vector.propertyList, .boolean(isSettled)]
-    }
-
-    fileprivate init?(_ value: PropertyListValue) {
-        guard case .array(let parts) = value, parts.count == 3, let number = UInt64(number: parts[0]),
-            let vector = FleetVector(parts[1]), case .boolean(let isSettled) = parts[2]
-        else { return nil }
-        self.init(number: number, vector: vector, isSettled: isSettled)
     }
 }
 

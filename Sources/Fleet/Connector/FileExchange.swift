@@ -13,9 +13,11 @@ import DefaultsCore
 /// - Another machine's file that was received is gone, or there are two of one number: a snapshot has its edits.
 /// - Sets are missing that a machine is known to have sent: a file asks for them, and a machine that has them writes a
 ///   snapshot.
+///
+/// Its functions return what they find; only the connector changes its state.
 package final class FileExchange {
-    /// The number of sets after which a snapshot stands for them.
-    private static let snapshotDistance: UInt64 = 1_000
+    /// The number of sets in a file at most.
+    private static let maximumSets = 1_000
     /// The size of a file in bytes at which another one is begun.
     private static let fileSize = 8 << 20
     /// The time in milliseconds for which a tool may bring files and removals in any order.
@@ -23,57 +25,52 @@ package final class FileExchange {
     /// The time in milliseconds after which a machine that edits nothing says what it has received.
     private static let wordInterval: UInt64 = 86_400_000
 
-    /// A file as it was when it was last read.
-    private struct KnownFile {
-        var version: FleetFileVersion?
-        /// The hash of its contents.
-        var link: ContentHash
-        /// The hash of the machine's previous file, if this one was opened.
-        var previous: ContentHash?
-        /// The reason why it can't be used.
-        var error: FleetFileError?
+    /// The knowledge that ends with this connector.
+    private struct Memory {
+        /// The files of all machines that were read, by their names.
+        var files: [MachineID: [String: KnownFile]] = [:]
+        /// The other machines as which more than one has written.
+        var copied: Set<MachineID> = []
+        /// The times since which files have been missing or lost, in milliseconds since 1970.
+        var since: [String: UInt64] = [:]
+        /// The first missing sets for which a file has asked last.
+        var asked: [MachineID: UInt64] = [:]
+        /// The machines for whose sets the next file asks.
+        var asking: [MachineID] = []
     }
 
+    /// The outcome of a reception.
+    struct Received {
+        var state: FilesState
+        /// This machine's own sets, which it reads again.
+        var own: [EnvelopeSet] = []
+        /// The sets of other machines, in order.
+        var sets: [(set: EnvelopeSet, machine: MachineID)] = []
+        var problems: [String: FleetProblem] = [:]
+        /// Whether other machines must be told something, even if nothing is edited here.
+        var hasWord = false
+    }
+
+    private let machine: MachineID
     private let transport: any FleetTransport
     private let seal: any FleetSeal
-    /// The files of all machines that were read, by their names.
-    private var files: [MachineID: [String: KnownFile]] = [:]
-    /// The machines of which there are two different files with one number.
-    private var copied: Set<MachineID> = []
-    /// The times since which files have been missing or lost, in milliseconds since 1970.
-    private var since: [String: UInt64] = [:]
-    /// The first missing sets for which a file has asked last.
-    private var asked: [MachineID: UInt64] = [:]
-    /// The machines for whose sets the next file asks.
-    private var asking: [MachineID] = []
-    /// The hashes of the files that this machine has written; `nil` until those that are there were compared with the
-    /// state.
-    private var written: Set<ContentHash>?
+    private var memory = Memory()
 
-    package init(_ transport: any FleetTransport, with seal: any FleetSeal) {
-        (self.transport, self.seal) = (transport, seal)
+    package init(of machine: MachineID, by transport: any FleetTransport, with seal: any FleetSeal) {
+        (self.machine, self.transport, self.seal) = (machine, transport, seal)
     }
 
-    /// Finds edits that this machine has sent but its state lacks, because it crashed before writing the state.
-    ///
-    /// - Parameters:
-    ///   - connector: The connector, which hasn't followed its agent yet.
-    ///   - end: The end of the agent's log.
-    /// - Throws: If the files can't be used.
-    func recover(_ connector: Connector, upTo end: Cursor) throws {
-        let last = connector.state.last
-        var names = try transport.files(of: connector.machine).filter { $0.last > last }
+    /// Finds files that this machine has sent but its state lacks, because it crashed before writing the state.
+    func recover(_ state: inout FilesState) throws -> [FleetFile] {
+        let last = state.last
+        var files: [FleetFile] = []
         // Nobody has read what comes before a gap; a name far ahead may be somebody else's.
-        names.removeAll { $0.last - last > 1 << 32 }
-        for name in names {
+        for name in try transport.files(of: machine) where name.last > last && name.last - last <= 1 << 32 {
             guard let (file, link) = try open(name) else { continue }
-            for set in file.sets {
-                connector.recover(set, upTo: name.isSnapshot ? nil : end)
-                if set.isEndOfBeginning { connector.state.hasJoined = true }
-            }
-            if name.last > connector.state.last { (connector.state.last, connector.state.link) = (name.last, link) }
-            connector.isChanged = true
+            state.add(file, link: link)
+            files.append(file)
         }
+        return files
     }
 
     /// Opens a file; returns `nil` if it doesn't exist or can't be opened.
@@ -86,337 +83,246 @@ package final class FileExchange {
 
     // MARK: Sending
 
-    /// Sends what hasn't been sent, and returns when that is durable.
-    func send(_ connector: Connector) throws {
-        while !connector.unsent.isEmpty {
+    /// Sends sets, and removes each of them once that is durable.
+    func send(_ sets: inout [EnvelopeSet], updating state: inout FilesState) throws {
+        while !sets.isEmpty {
             var count = 0
             var size = 0
-            while count < connector.unsent.count, count < Int(Self.snapshotDistance), size < Self.fileSize {
-                size += connector.unsent[count].size
+            while count < sets.count, count < Self.maximumSets, size < Self.fileSize {
+                size += sets[count].size
                 count += 1
             }
-            let last = connector.state.last
-            let name = FleetFileName(machine: connector.machine, first: last + 1, last: last + UInt64(count))
-            let file = FleetFile(name, Array(connector.unsent.prefix(count)))
+            let name = FleetFileName(machine: machine, first: state.last + 1, last: state.last + UInt64(count))
+            let file = FleetFile(name, Array(sets.prefix(count)))
             // A file that can't be read isn't of this machine's.
             if let other = try open(name) {
                 guard other.file.sets == file.sets else { throw FleetFailure.isCopied }
-                connector.state.link = other.link
+                state.add(file, link: other.link)
             } else {
-                try add(file, for: connector)
+                try add(file, updating: &state)
             }
-            connector.unsent.removeFirst(count)
-            connector.state.last = name.last
-            if file.sets.contains(where: \.isEndOfBeginning) { connector.state.hasJoined = true }
-            connector.isChanged = true
+            sets.removeFirst(count)
         }
     }
 
     /// Adds the next file of this machine's.
-    private func add(_ file: FleetFile, for connector: Connector) throws {
+    private func add(_ file: FleetFile, updating state: inout FilesState) throws {
         var file = file
-        file.previous = connector.state.link
-        file.vector = connector.state.vector
-        file.missing = asking
-        file.isSettled = connector.state.replica.unconfirmed.isEmpty
+        (file.previous, file.vector, file.missing) = (state.link, state.vector, memory.asking)
         let bytes = try file.sealed(with: seal)
         try transport.add("\(file.name)", bytes)
-        let link = ContentHash(bytes)
-        files[connector.machine, default: [:]]["\(file.name)"] = KnownFile(link: link, previous: file.previous)
-        written?.insert(link)
-        (connector.state.link, connector.state.owes, asking) = (link, nil, [])
+        let known = KnownFile(name: file.name, link: ContentHash(bytes), previous: file.previous)
+        memory.files[machine, default: [:]]["\(file.name)"] = known
+        state.add(file, link: known.link)
+        memory.asking = []
     }
 
-    /// Writes a snapshot if one is due.
-    func repair(_ connector: Connector) throws {
-        let state = connector.state
-        if state.last - state.snapshot >= Self.snapshotDistance || state.needsSnapshot { _ = try settle(connector) }
-    }
-
-    /// Writes a snapshot, and removes the files that it stands for.
+    /// Writes a snapshot.
     ///
     /// It has more than this machine's own sets, perhaps the last copy of edits of a machine whose files are gone. So
     /// its number is one that no machine has read yet.
-    ///
-    /// - Returns: Whether it did; not while changes are still to be passed on.
-    func settle(_ connector: Connector) throws -> Bool {
-        try connector.save()
-        // The files are needed once more.
-        if connector.state.readsOwn { return false }
-        guard let (newest, isKept) = try connector.newestEdits() else { return false }
-        var set = newest
-        let (machine, last) = (connector.machine, connector.state.last)
-        let old = try transport.files(of: machine).filter { $0.last <= last }
-        // What is held back here, or changes too often, stays as it was sent.
-        var kept: [FleetKey: Envelope] = [:]
-        for name in old {
-            guard let file = try open(name)?.file else { continue }
-            for envelope in file.sets.flatMap(\.envelopes)
-            where isKept(envelope.key) && connector.rules.reason(against: envelope.key) == nil {
-                if kept[envelope.key].map({ $0.stamp < envelope.stamp }) ?? true { kept[envelope.key] = envelope }
-            }
-        }
-        set.envelopes += kept.values.sorted { $0.key < $1.key }
-        let name = FleetFileName(machine: machine, first: 1, last: last + 1, isSnapshot: true)
-        try add(FleetFile(name, [set]), for: connector)
-        (connector.state.last, connector.state.snapshot) = (name.last, name.last)
-        connector.state.stood = connector.state.vector.mapValues(\.numbers)
-        connector.state.needsSnapshot = false
-        connector.isChanged = true
-        try connector.save()
-        for file in old { try transport.remove("\(file)") }
-        return true
+    func sendSnapshot(_ set: EnvelopeSet, updating state: inout FilesState) throws {
+        let name = FleetFileName(machine: machine, first: 1, last: state.last + 1, isSnapshot: true)
+        try add(FleetFile(name, [set]), updating: &state)
     }
 
-    /// Returns whether a snapshot of another machine has been received that it has written after a set of its own.
-    func hasSnapshot(of other: MachineID, after number: UInt64, in state: ConnectorState) throws -> Bool {
-        try transport.files(of: other).contains { name in
-            name.isSnapshot && name.last > number
-                && state.received[other]?.numbers.contains(1...name.last) == true
-        }
+    /// Returns the names of this machine's files.
+    func ownFiles(_ state: FilesState) throws -> [FleetFileName] {
+        try transport.files(of: machine).filter { $0.last <= state.last }
     }
 
-    // MARK: This machine's files
-
-    /// Finds out whether this machine's files are all there as it has written them, and otherwise asks for a snapshot.
-    ///
-    /// - Returns: Whether they are.
-    /// - Throws: `isCopied` if another program has written as this machine; `noOwnFiles` if the disk may be missing.
-    private func checkOwnFiles(_ connector: Connector) throws -> Bool {
-        let (machine, last) = (connector.machine, connector.state.last)
-        guard last > 0 else { return true }
-        let versions = try transport.versions(of: machine)
-        let others = try transport.machines()
-        // The place of the files is on the disk, and so is that of other machines' files.
-        if !others.contains(machine) {
-            guard others.contains(where: { connector.state.received[$0] != nil }) else { throw FleetFailure.noOwnFiles }
-            try transport.prepare()
-        }
-        var known = (files[machine] ?? [:]).filter { versions[$0.key] != nil }
-        var numbers = NumberRanges()
-        for (text, version) in versions {
-            guard let name = FleetFileName(text, of: machine) ?? FleetFileName(variant: text, of: machine) else {
-                continue
-            }
-            if known[text]?.version != version {
-                known[text] = try read(text, as: name, version, after: known[text]).file
-            }
-            // A snapshot stands for older ones.
-            if let file = known[text], file.error == nil, let written, name.last >= connector.state.snapshot,
-                !written.contains(file.link)
-            {
-                throw FleetFailure.isCopied
-            }
-            if "\(name)" == text, known[text]?.error == nil, known[text] != nil, name.last <= last {
-                numbers.insert(name.first...name.last)
+    /// Returns the newest edits of keys in files of this machine's.
+    func newestEdits(
+        in names: [FleetFileName], where isWanted: (FleetKey) -> Bool
+    ) throws -> [FleetKey: Envelope] {
+        var newest: [FleetKey: Envelope] = [:]
+        for name in names {
+            for envelope in try open(name)?.file.sets.flatMap(\.envelopes) ?? [] where isWanted(envelope.key) {
+                if newest[envelope.key].map({ $0.stamp < envelope.stamp }) ?? true { newest[envelope.key] = envelope }
             }
         }
-        files[machine] = known
-        if written == nil { written = try follow(known, for: connector) }
-        if numbers.contains(1...last) { return true }
-        if !connector.state.needsSnapshot {
-            connector.state.needsSnapshot = true
-            connector.isChanged = true
-        }
-        return false
+        return newest
     }
 
-    /// Follows the chain of this machine's files from the last one back, as far as they are there.
-    ///
-    /// - Returns: The hashes of the files.
-    /// - Throws: `isCopied` if one isn't that which the next one names.
-    private func follow(_ known: [String: KnownFile], for connector: Connector) throws -> Set<ContentHash> {
-        let files = known.compactMap { text, file -> (name: FleetFileName, file: KnownFile)? in
-            guard file.error == nil else { return nil }
-            let name = FleetFileName(text, of: connector.machine) ?? FleetFileName(variant: text, of: connector.machine)
-            return name.map { ($0, file) }
-        }
-        var links: [UInt64: ContentHash] = [:]
-        links[connector.state.last] = connector.state.link
-        for (name, file) in files.sorted(by: { $0.name.last > $1.name.last }) where links[name.last] == file.link {
-            links[name.previous] = file.previous
-        }
-        let isCopied = files.contains { name, file in
-            name.last > connector.state.last || links[name.last].map { $0 != file.link } == true
-        }
-        if isCopied { throw FleetFailure.isCopied }
-        return Set(links.values).union(files.map(\.file.link))
-    }
+    /// Removes files of this machine's for which a snapshot stands.
+    func remove(_ names: [FleetFileName]) throws { for name in names { try transport.remove("\(name)") } }
 
     // MARK: Receiving
 
+    /// Forgets which files were read, so that they are received again.
+    func forget() { memory.files = [:] }
+
     /// Receives what other machines have sent.
-    func receive(_ connector: Connector) throws {
-        var found: [String: FleetProblem] = [:]
-        if try !checkOwnFiles(connector) { found["own"] = .ownFiles }
-        let machines = try transport.machines()
-        if connector.state.readsOwn {
-            for name in try transport.files(of: connector.machine) {
-                guard let file = try open(name)?.file else { continue }
-                for set in file.sets { _ = connector.state.replica.receive(set) }
-            }
-            connector.state.readsOwn = false
-            connector.isChanged = true
+    ///
+    /// - Parameters:
+    ///   - state: The state.
+    ///   - milliseconds: The time.
+    /// - Returns: What has arrived, and the state with it.
+    /// - Throws: `isCopied` if another program has written as this machine; or the reason why files can't be used now.
+    func receive(_ state: FilesState, at milliseconds: UInt64) throws -> Received {
+        let former = memory
+        do {
+            var received = Received(state: state)
+            try receive(&received, at: milliseconds)
+            return received
+        } catch {
+            // Nothing of it counts.
+            memory = former
+            throw error
         }
-        var present: [MachineID: NumberRanges] = [:]
-        for other in machines where other != connector.machine {
-            do { present[other] = try receive(from: other, for: connector, finding: &found) } catch FleetFailure.system(
-                let path, let number)
-            {
-                found["\(other)"] = .unreadable(path, number)
-            }
-        }
-        let gone = connector.state.heard.keys.filter { !machines.contains($0) }
-        if !gone.isEmpty { connector.isChanged = true }
-        for other in gone { connector.state.heard[other] = nil }
-        try findLosses(present, for: connector, finding: &found)
-        // Other machines learn what has arrived here, even if nothing is edited here.
-        if let since = connector.state.owes, connector.agent.now.milliseconds >= since + Self.wordInterval {
-            connector.unsent.append(EnvelopeSet([], cursor: nil))
-        }
-        connector.replaceProblems(with: found)
     }
 
-    /// Reads a file; returns `nil` if it isn't there, or has the contents that it had.
+    private func receive(_ received: inout Received, at milliseconds: UInt64) throws {
+        try checkOwnFiles(&received)
+        let machines = try transport.machines()
+        if received.state.readsOwn {
+            for name in try transport.files(of: machine) { received.own += try open(name)?.file.sets ?? [] }
+            received.state.endReadingOwn()
+        }
+        var present: [MachineID: NumberRanges] = [:]
+        for other in machines where other != machine {
+            do {
+                present[other] = try receive(from: other, into: &received, at: milliseconds)
+            } catch FleetFailure.system(let path, let number) {
+                received.problems["\(other)"] = .unreadable(path, number)
+                // That isn't to say that its files are gone.
+                present[other] = received.state.received[other]?.numbers ?? NumberRanges()
+            }
+        }
+        received.state.forgetWords(exceptOf: machines)
+        try findLosses(having: present, in: &received, at: milliseconds)
+        if let since = received.state.owes, milliseconds >= since + Self.wordInterval { received.hasWord = true }
+    }
+
+    /// A machine's files as they are now.
+    private struct Reading {
+        var files: [String: KnownFile] = [:]
+        /// The contents of those that are new.
+        var contents: [(file: FleetFile, link: ContentHash)] = []
+        /// The files that the system refuses to read.
+        var refused: [(name: FleetFileName, text: String, path: String, error: Int32)] = []
+    }
+
+    /// Reads those of a machine's files that have changed.
     private func read(
-        _ text: String, as name: FleetFileName, _ version: FleetFileVersion, after former: KnownFile?
-    ) throws -> (file: KnownFile?, contents: FleetFile?) {
-        guard let bytes = try transport.contents(of: text, of: name.machine) else { return (nil, nil) }
-        var file = KnownFile(version: version, link: ContentHash(bytes))
-        if var former, former.link == file.link {
-            former.version = version
-            return (former, nil)
+        _ versions: [String: FleetFileVersion], of machine: MachineID, after former: [String: KnownFile]
+    ) throws -> Reading {
+        var reading = Reading()
+        let names = versions.keys.compactMap { text in FleetFileName(file: text, of: machine).map { (text, $0) } }
+        for (text, name) in names.sorted(by: { ($0.1, $0.0.count) < ($1.1, $1.0.count) }) {
+            reading.files[text] = former[text]
+            guard let version = versions[text], former[text]?.version != version else { continue }
+            do {
+                let bytes = try transport.contents(of: text, of: machine)
+                reading.files[text] = nil
+                guard let bytes else { continue }
+                var file = KnownFile(
+                    name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
+                if let former = former[text], former.link == file.link {
+                    (file.previous, file.error) = (former.previous, former.error)
+                } else {
+                    do throws(FleetFileError) {
+                        let contents = try FleetFile(name, opening: bytes, with: seal)
+                        file.previous = contents.previous
+                        reading.contents.append((contents, file.link))
+                    } catch { file.error = error }
+                }
+                reading.files[text] = file
+            } catch FleetFailure.system(let path, let error) {
+                reading.refused.append((name, text, path, error))
+            }
         }
-        do throws(FleetFileError) {
-            let contents = try FleetFile(name, opening: bytes, with: seal)
-            file.previous = contents.previous
-            return (file, contents)
-        } catch {
-            file.error = error
-            return (file, nil)
+        return reading
+    }
+
+    /// Finds out whether this machine's files are all there as it has written them, and otherwise asks for a snapshot.
+    ///
+    /// - Throws: `isCopied` if another program has written as this machine; `noOwnFiles` if the disk may be missing.
+    private func checkOwnFiles(_ received: inout Received) throws {
+        let state = received.state
+        guard state.last > 0 else { return }
+        let versions = try transport.versions(of: machine)
+        let machines = try transport.machines()
+        // The place of the files is on the disk, and so is that of other machines' files.
+        if !machines.contains(machine) {
+            guard machines.contains(where: { state.received[$0] != nil }) else { throw FleetFailure.noOwnFiles }
+            try transport.prepare()
         }
+        let former = memory.files[machine] ?? [:]
+        let reading = try read(versions, of: machine, after: former)
+        if let refused = reading.refused.first { throw FleetFailure.system(refused.path, refused.error) }
+        let files = reading.files.values.filter { $0.error == nil }
+        let end = Receipt(NumberRanges(1...state.last), link: state.link)
+        if files.contains(where: { $0.name.last > end.numbers.last }) { throw FleetFailure.isCopied }
+        if KnownFile.areForked(former.values + files, with: end) { throw FleetFailure.isCopied }
+        memory.files[machine] = reading.files
+        var numbers = NumberRanges()
+        for file in files where !file.isVariant { numbers.insert(file.name.first...file.name.last) }
+        if numbers.contains(1...state.last) { return }
+        received.problems["own"] = .ownFiles
+        received.state.needsSnapshot = true
     }
 
     /// Receives what another machine has sent; returns the numbers of its files.
     private func receive(
-        from other: MachineID, for connector: Connector, finding found: inout [String: FleetProblem]
+        from other: MachineID, into received: inout Received, at milliseconds: UInt64
     ) throws -> NumberRanges {
         let versions = try transport.versions(of: other)
-        var known = files[other] ?? unchangedFiles(versions, of: other, for: connector)
-        known = known.filter { versions[$0.key] != nil }
-        var present = NumberRanges()
-        let names = versions.keys.compactMap { text in
-            (FleetFileName(text, of: other) ?? FleetFileName(variant: text, of: other)).map { (text, $0) }
+        let former = memory.files[other] ?? unchangedFiles(versions, of: other, in: received.state)
+        let reading = try read(versions, of: other, after: former)
+        let end = received.state.received[other] ?? Receipt()
+        for (file, link) in reading.contents {
+            received.state.accept(file, link: link, on: machine, at: milliseconds)
+            received.sets += file.sets.map { ($0, other) }
         }
-        for (text, name) in names.sorted(by: { ($0.1, $0.0.count) < ($1.1, $1.0.count) }) {
-            let isVariant = "\(name)" != text
-            if let version = versions[text], known[text]?.version != version {
-                do {
-                    let former = known[text]
-                    let (file, contents) = try read(text, as: name, version, after: former)
-                    known[text] = file
-                    if let file, let contents {
-                        let written = isVariant ? known["\(name)"] : former
-                        if isVariant, written?.link == file.link { continue }
-                        // It was received already, with other contents.
-                        if let written, written.error == nil { copied.insert(other) }
-                        accept(contents, link: file.link, for: connector)
-                    }
-                } catch FleetFailure.system(let path, let number) {
-                    found["\(other)/\(text)"] = .unreadable(path, number)
-                }
-            }
-            guard let file = known[text] else { continue }
-            let isRead = connector.state.received[other]?.numbers.contains(name.first...name.last) == true
+        memory.files[other] = reading.files
+        received.state.digests[other] = KnownFile.digest(of: reading.files)
+        // Whatever becomes of the two files, a snapshot has the edits of both.
+        let files = Array(former.values) + reading.files.values
+        if !reading.contents.isEmpty, KnownFile.areForked(files, with: end), memory.copied.insert(other).inserted {
+            received.state.needsSnapshot = true
+        }
+        if memory.copied.contains(other), received.state.needsSnapshot {
+            received.problems["\(other) copied"] = .copied(other)
+        }
+        var present = NumberRanges()
+        for (text, file) in reading.files.sorted(by: { $0.key < $1.key }) {
+            let numbers = file.name.first...file.name.last
+            let isRead = received.state.received[other]?.numbers.contains(numbers) == true
+            // A tool brings back what it has put something else in the place of.
+            if file.error == nil || file.isVariant { present.insert(numbers) }
             switch file.error {
-            case nil: present.insert(name.first...name.last)
-            case _ where isVariant:
-                // A tool brings back what it has put something else in the place of.
-                present.insert(name.first...name.last)
-                if !isRead { found["\(other)/\(text)"] = .variant(other, text) }
+            case nil: break
+            case _ where file.isVariant: if !isRead { received.problems["\(other)/\(text)"] = .variant(other, text) }
             // A tool may not have brought it to its end yet.
             case .incomplete?:
-                if !isRead { found["\(other)/\(text)"] = .file(other, name, .incomplete) }
+                if !isRead { received.problems["\(other)/\(text)"] = .file(other, file.name, .incomplete) }
             // One for all files of a machine is enough.
-            case let error?: found["\(other)"] = .file(other, name, error)
+            case let error?: received.problems["\(other)"] = .file(other, file.name, error)
             }
         }
-        files[other] = known
-        checkChain(of: other, for: connector)
-        // A snapshot ends it.
-        if copied.contains(other), connector.state.needsSnapshot { found["\(other) copied"] = .copied(other) }
+        for file in reading.refused {
+            present.insert(file.name.first...file.name.last)
+            received.problems["\(other)/\(file.text)"] = .unreadable(file.path, file.error)
+        }
         return present
     }
 
     /// Returns the files of a machine that were received before this connector began, if all are as they were then.
     private func unchangedFiles(
-        _ versions: [String: FleetFileVersion], of other: MachineID, for connector: Connector
+        _ versions: [String: FleetFileVersion], of other: MachineID, in state: FilesState
     ) -> [String: KnownFile] {
-        guard let digest = connector.state.digests[other], let received = connector.state.received[other]?.numbers
-        else { return [:] }
+        guard let digest = state.digests[other], let received = state.received[other]?.numbers else { return [:] }
         var known: [String: KnownFile] = [:]
         for (text, version) in versions {
-            guard let name = FleetFileName(text, of: other) ?? FleetFileName(variant: text, of: other),
+            guard let name = FleetFileName(file: text, of: other),
                 received.contains(name.first...name.last),
                 let bytes = (try? transport.contents(of: text, of: other)) ?? nil
             else { continue }
-            known[text] = KnownFile(version: version, link: ContentHash(bytes))
+            known[text] = KnownFile(
+                name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
         }
-        return Self.digest(of: known) == digest ? known : [:]
-    }
-
-    private static func digest(of known: [String: KnownFile]) -> ContentHash {
-        ContentHash(value: known.values.reduce(0) { $1.error == nil ? $0 ^ $1.link.value : $0 })
-    }
-
-    /// Finds out whether a machine's files follow on one another.
-    private func checkChain(of other: MachineID, for connector: Connector) {
-        var chain: [UInt64: (name: FleetFileName, file: KnownFile)] = [:]
-        for (text, file) in files[other] ?? [:] where file.error == nil {
-            if let name = FleetFileName(text, of: other) { chain[name.last] = (name, file) }
-        }
-        for (name, file) in chain.values {
-            if let previous = file.previous, let former = chain[name.previous], former.file.link != previous {
-                copied.insert(other)
-            }
-        }
-        let digest = Self.digest(of: files[other] ?? [:])
-        if connector.state.digests[other] != digest {
-            connector.state.digests[other] = digest
-            connector.isChanged = true
-        }
-        // Whatever becomes of the two files, a snapshot has the edits of both.
-        if copied.contains(other), since["\(other) copied"] == nil {
-            since["\(other) copied"] = 0
-            connector.state.needsSnapshot = true
-            connector.isChanged = true
-        }
-    }
-
-    private func accept(_ file: FleetFile, link: ContentHash, for connector: Connector) {
-        let other = file.name.machine
-        let isNews = connector.state.heard[other].map { $0.number < file.name.last } ?? true
-        for set in file.sets { connector.receive(set, of: other, isNews: isNews) }
-        connector.state.received[other, default: Receipt()].insert(file.name, link: link)
-        if file.name.isSnapshot {
-            for (machine, receipt) in file.vector {
-                connector.state.covered[machine, default: NumberRanges()].formUnion(receipt.numbers)
-            }
-        }
-        connector.isChanged = true
-        guard isNews else { return }
-        connector.state.heard[other] = .init(
-            number: file.name.last, vector: file.vector, isSettled: file.isSettled)
-        if file.sets.contains(where: { !$0.envelopes.isEmpty }), connector.state.owes == nil {
-            connector.state.owes = connector.agent.now.milliseconds
-        }
-        let own = [connector.machine: Receipt(NumberRanges(1...max(1, connector.state.last)))]
-        let vector = connector.state.vector.merging(own) { $1 }
-        // It lacks what this machine has.
-        for machine in file.missing {
-            guard let numbers = vector[machine]?.numbers else { continue }
-            if file.vector[machine]?.numbers.contains(numbers) != true { connector.state.needsSnapshot = true }
-        }
+        return KnownFile.digest(of: known) == digest ? known : [:]
     }
 
     // MARK: Losses
@@ -425,70 +331,60 @@ package final class FileExchange {
     ///
     /// - Throws: `isCopied` if another machine has sets of this one that its state doesn't know.
     private func findLosses(
-        _ present: [MachineID: NumberRanges], for connector: Connector, finding found: inout [String: FleetProblem]
+        having present: [MachineID: NumberRanges], in received: inout Received, at milliseconds: UInt64
     ) throws {
-        let (state, now) = (connector.state, connector.agent.now.milliseconds)
-        var current = since.filter { $0.key.hasSuffix(" copied") }
+        let state = received.state
+        var current: [String: UInt64] = [:]
         func lasts(_ subject: String, for time: UInt64) -> Bool {
-            let begin = min(since[subject] ?? now, now)
+            let begin = min(memory.since[subject] ?? milliseconds, milliseconds)
             current[subject] = begin
-            return now - begin >= time
+            return milliseconds - begin >= time
         }
-        var sent: [MachineID: UInt64] = [:]
-        for (machine, receipt) in state.received { sent[machine] = receipt.numbers.last }
-        for word in state.heard.values {
-            for (machine, receipt) in word.vector {
-                sent[machine] = max(sent[machine] ?? 0, receipt.numbers.last)
-                if machine == connector.machine { try compare(receipt, for: connector) }
+        var sent = state.received.mapValues(\.numbers.last)
+        for (other, receipt) in state.heard.values.flatMap(\.vector) {
+            if other == machine {
+                try compare(receipt, with: &received.state)
+            } else {
+                sent[other] = max(sent[other] ?? 0, receipt.numbers.last)
             }
         }
         let vector = state.vector
         var missing: [MachineID: UInt64] = [:]
-        for (machine, last) in sent where machine != connector.machine {
-            let had = (vector[machine]?.numbers ?? NumberRanges()).union(present[machine])
+        for (other, last) in sent {
+            let had = (vector[other]?.numbers ?? NumberRanges()).union(present[other])
             if let number = had.firstMissing(upTo: last) {
                 // One problem with a machine's files is enough.
-                if !found.keys.contains(where: { $0.hasPrefix(machine.text) }) {
-                    found["\(machine) missing"] = .missing(machine, number)
+                if !received.problems.keys.contains(where: { $0.hasPrefix(other.text) }) {
+                    received.problems["\(other) missing"] = .missing(other, number)
                 }
-                if lasts("\(machine) missing", for: 2 * Self.patience) { missing[machine] = number }
+                if lasts("\(other) missing", for: 2 * Self.patience) { missing[other] = number }
             }
-            let stands = (present[machine] ?? NumberRanges()).union(state.stood[machine])
-            guard let received = state.received[machine]?.numbers, !stands.contains(received) else { continue }
+            let stands = (present[other] ?? NumberRanges()).union(state.stood[other])
+            guard let numbers = state.received[other]?.numbers, !stands.contains(numbers) else { continue }
             // The machine's own snapshot may not have come yet, but nothing comes without its subfolder.
-            if present[machine] == nil || lasts("\(machine) gone", for: Self.patience) {
-                connector.state.needsSnapshot = true
-                connector.isChanged = true
+            if present[other] == nil || lasts("\(other) gone", for: Self.patience) {
+                received.state.needsSnapshot = true
             }
         }
-        since = current
-        if !missing.isEmpty, missing != asked {
-            (asked, asking) = (missing, missing.keys.sorted())
-            connector.unsent.append(EnvelopeSet([], cursor: nil))
-        } else if missing.isEmpty {
-            asked = [:]
+        memory.since = current
+        if !missing.isEmpty, missing != memory.asked {
+            memory.asking = missing.keys.sorted()
+            received.hasWord = true
         }
+        memory.asked = missing
     }
 
     /// Compares what another machine has of this one with what this one has written.
-    private func compare(_ receipt: Receipt, for connector: Connector) throws {
+    private func compare(_ receipt: Receipt, with state: inout FilesState) throws {
         let last = receipt.numbers.last
-        if last > connector.state.last {
-            if connector.state.hasJoined { throw FleetFailure.isCopied }
+        if last > state.last {
+            if state.hasJoined { throw FleetFailure.isCopied }
             // It was interrupted, and sends again what it had sent.
-            return connector.state.last = last
+            return (state.last, state.link) = (last, receipt.link)
         }
         guard let link = receipt.link else { return }
-        for (text, file) in files[connector.machine] ?? [:] where file.error == nil && file.link != link {
-            if FleetFileName(text, of: connector.machine)?.last == last { throw FleetFailure.isCopied }
+        for file in (memory.files[machine] ?? [:]).values where !file.isVariant && file.error == nil {
+            if file.name.last == last, file.link != link { throw FleetFailure.isCopied }
         }
-    }
-
-    /// Arranges to receive everything again, also this machine's own edits, after values were lost.
-    func receiveAgain(_ connector: Connector) {
-        (files, connector.state.received, connector.state.digests) = ([:], [:], [:])
-        connector.state.readsOwn = true
-        written = nil
-        connector.isChanged = true
     }
 }

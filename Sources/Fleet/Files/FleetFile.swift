@@ -14,8 +14,6 @@ package struct FleetFile: Hashable, Sendable {
     package var vector: FleetVector = [:]
     /// The machines of which its writer lacks sets, which it asks others for.
     package var missing: [MachineID] = []
-    /// Whether its writer had set all that it had received, so that later edits of its know all of that.
-    package var isSettled = false
 
     package init(_ name: FleetFileName, _ sets: [EnvelopeSet]) { (self.name, self.sets) = (name, sets) }
 
@@ -32,7 +30,6 @@ package struct FleetFile: Hashable, Sendable {
         var entries: DomainValues = ["sets": .array(sets.map(\.propertyList)), "vector": vector.propertyList]
         entries["previous"] = previous?.propertyList
         if !missing.isEmpty { entries["missing"] = .array(missing.map { .string($0.text) }) }
-        if isSettled { entries["settled"] = true }
         let value = PropertyListValue.dictionary(entries)
         return Self.head(of: seal) + (try seal.close(try value.write(as: .binary), for: name.context))
     }
@@ -61,7 +58,6 @@ package struct FleetFile: Hashable, Sendable {
         }
         self.init(name, read)
         (previous, self.vector) = (ContentHash(entries["previous"]), vector)
-        isSettled = entries["settled"] == true
         if case .array(let machines)? = entries["missing"] {
             missing = machines.compactMap { if case .string(let text) = $0 { MachineID(text) } else { nil } }
         }
@@ -137,10 +133,18 @@ package struct FleetFileName: Hashable, Sendable, Comparable, CustomStringConver
         }
     }
 
+    /// Creates a name from that of a file in a machine's folder, or from a variant; `nil` for other files.
+    init?(file text: String, of machine: MachineID) {
+        guard let name = FleetFileName(text, of: machine) ?? FleetFileName(variant: text, of: machine) else {
+            return nil
+        }
+        self = name
+    }
+
     /// The files that a machine has according to names in its folder, also those that a tool has only put something in
     /// the place of.
     package static func all(in names: [String], of machine: MachineID) -> Set<FleetFileName> {
-        Set(names.compactMap { FleetFileName($0, of: machine) ?? FleetFileName(variant: $0, of: machine) })
+        Set(names.compactMap { FleetFileName(file: $0, of: machine) })
     }
 
     /// The number of the set before those in the file.

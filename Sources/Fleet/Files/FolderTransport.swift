@@ -73,11 +73,16 @@ package struct FolderTransport: FleetTransport {
             let subfolder = try subfolder(of: machine)
             var versions: [String: FleetFileVersion] = [:]
             for name in try Self.names(in: subfolder) {
-                guard let status = try? FileStatus(at: name, below: subfolder.number) else { continue }
-                versions[name] = FleetFileVersion([
-                    Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec,
-                    status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
-                ])
+                do throws(SystemCall.Failure) {
+                    let status = try FileStatus(at: name, below: subfolder.number)
+                    versions[name] = FleetFileVersion([
+                        Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec,
+                        status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+                    ])
+                } catch {
+                    // A tool may have removed it since.
+                    if error.number != ENOENT { throw error }
+                }
             }
             return versions
         } catch {

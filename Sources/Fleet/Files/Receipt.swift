@@ -27,13 +27,6 @@ package struct Receipt: Hashable, Sendable {
 /// The sets that a machine has received of every other one.
 package typealias FleetVector = [MachineID: Receipt]
 
-extension FleetVector {
-    /// Returns whether it has all that another vector has, except for a machine's own sets.
-    func contains(_ other: FleetVector, except machine: MachineID) -> Bool {
-        other.allSatisfy { $0.key == machine || self[$0.key]?.numbers.contains($0.value.numbers) == true }
-    }
-}
-
 /// Numbers, as ascending ranges that don't touch.
 package struct NumberRanges: Hashable, Sendable {
     package private(set) var ranges: [ClosedRange<UInt64>] = []

@@ -109,14 +109,14 @@ struct JoinRequest {
     }
 }
 
-/// The fleet's key, and what to wait for before its values count.
+/// The fleet's key, and the machine that gives it.
 struct FleetGrant {
     let secret: FleetSecret
-    /// The machine that has approved this one, and the number of its last set at that time; `nil` for a new fleet.
-    var approval: (machine: MachineID, number: UInt64)?
+    /// The machine that has approved this one; `nil` for a new fleet.
+    var approver: MachineID?
 
-    init(_ secret: FleetSecret, approval: (machine: MachineID, number: UInt64)? = nil) {
-        (self.secret, self.approval) = (secret, approval)
+    init(_ secret: FleetSecret, approvedBy approver: MachineID? = nil) {
+        (self.secret, self.approver) = (secret, approver)
     }
 
     init?(_ value: PropertyListValue) {
@@ -125,18 +125,13 @@ struct FleetGrant {
         else { return nil }
         self.init(secret)
         guard let machine = entries["Machine"] else { return }
-        guard case .string(let text) = machine, let machine = MachineID(text),
-            case .integer(let number)? = entries["Set"], number >= 0
-        else { return nil }
-        approval = (machine, UInt64(number))
+        guard case .string(let text) = machine, let machine = MachineID(text) else { return nil }
+        approver = machine
     }
 
     var propertyList: PropertyListValue {
         var entries: DomainValues = ["Key": .data(secret.bytes)]
-        if let (machine, number) = approval {
-            entries["Machine"] = .string(machine.text)
-            entries["Set"] = .integer(Int64(clamping: number))
-        }
+        entries["Machine"] = approver.map { .string($0.text) }
         return .dictionary(entries)
     }
 }

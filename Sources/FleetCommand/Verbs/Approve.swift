@@ -50,7 +50,7 @@ struct Approve: ParsableCommand {
         try backend.edit(
             Domain(TravelRules.machines), with: [request.machine.text: name.propertyList], replacesAll: false)
         try backend.synchronize(Domain(TravelRules.machines))
-        let grant = FleetGrant(member.secret, approval: (member.membership.machine, state.last))
+        let grant = FleetGrant(member.secret, approvedBy: member.membership.machine)
         try folder.add(FolderTransport.answerName(for: request.machine), try request.answer(grant, to: code))
         print("Approved \(request.name.printable). It continues once the folder has synced there.")
         if try !writeSnapshot(as: member) {
@@ -67,7 +67,7 @@ struct Approve: ParsableCommand {
             let scopes = ManifestScopes()
             let connector = try member.connector(of: client, scope: scopes.scope)
             while try connector.step(receiving: true) {}
-            isWritten = !connector.state.needsSnapshot
+            isWritten = !connector.state.files.needsSnapshot
         }
         return isWritten
     }

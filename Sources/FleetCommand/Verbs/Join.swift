@@ -146,19 +146,17 @@ struct Join: ParsableCommand {
 
     /// Waits until everything has arrived that the fleet had when this machine was approved.
     private func awaitFiles(_ connector: Connector, in home: FleetHome) throws -> [Connector.Disagreement] {
-        let approval = try home.grant()?.approval
+        let approver = try home.grant()?.approver
         var isTold = false
         while true {
             let differences = try connector.meet()
-            guard let approval, try !connector.hasSnapshot(of: approval.machine, after: approval.number) else {
-                return differences
-            }
+            guard let approver, !connector.hasApproval else { return differences }
             if !isTold {
                 print(
                     """
-                    Waiting for the fleet's values from the machine that approved this one (\(approval.machine)). Its
-                    connector must be running. If that machine is lost, run `defaults fleet leave --force`, join again,
-                    and approve it on another one.
+                    Waiting for the fleet's values from the machine that approved this one (\(approver)). Its connector
+                    must be running. If that machine is lost or was restored from a backup, run `defaults fleet leave
+                    --force`, join again, and approve this one on another machine, or once more.
                     """)
                 fflush(nil)
                 isTold = true

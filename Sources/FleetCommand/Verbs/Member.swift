@@ -48,8 +48,8 @@ struct Member {
         of client: AgentClient, scope: @escaping (FleetKey) -> TravelRules.Scope
     ) throws -> Connector {
         try Connector(
-            membership.machine, following: client, by: FileExchange(folder, with: secret), keepingStateIn: home,
-            scope: scope)
+            membership.machine, following: client,
+            by: FileExchange(of: membership.machine, by: folder, with: secret), keepingStateIn: home, scope: scope)
     }
 
     /// Connects to the agent.

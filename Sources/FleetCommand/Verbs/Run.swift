@@ -153,7 +153,7 @@ private final class Follower {
     private func watch(_ folder: FolderTransport) throws {
         let others = try folder.machines().filter { $0 != machine }
         // Anybody who may write there may make many folders; those that are known come first.
-        let known = others.filter { connector.state.received[$0] != nil }
+        let known = others.filter { connector.state.files.received[$0] != nil }
         let found = Array((known + others.filter { !known.contains($0) }).prefix(Self.maximumWatched))
         if watcher != nil, found == watched { return }
         // There can be only one.

@@ -200,7 +200,7 @@ struct Overview {
         let now = Timestamp.now().milliseconds
         for id in Set(found).union(names.keys).union(state.times.keys).sorted() where id != member.membership.machine {
             let unread = FleetFileName.all(in: (try? member.folder.names(of: id)) ?? [], of: id).count { name in
-                state.received[id]?.numbers.contains(name.first...name.last) != true
+                state.files.received[id]?.numbers.contains(name.first...name.last) != true
             }
             let times = state.times[id]
             // It only waits for its approval, or has given up.

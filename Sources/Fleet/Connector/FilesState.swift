@@ -1,0 +1,167 @@
+import DefaultsCore
+import PropertyList
+
+/// The knowledge of the fleet's files that must outlive a crash.
+package struct FilesState: Hashable, Sendable {
+    /// Whether the machine has sent the values that it had when it joined.
+    var hasJoined = false
+    /// Whether a snapshot has arrived with the approval of this machine, and so with all that the fleet had then.
+    private(set) var hasApproval = false
+    /// The number of the machine's last own set.
+    package var last: UInt64 = 0
+    /// The number of the last set in the machine's newest snapshot.
+    var snapshot: UInt64 = 0
+    /// Whether a snapshot is due before there are many sets.
+    package var needsSnapshot = false
+    /// Whether this machine's own edits must be received, too, since values were lost.
+    private(set) var readsOwn = false
+    /// The hash of the machine's last own file; `nil` before the first.
+    var link: ContentHash?
+    /// The sets that the machine's newest snapshot stands for.
+    private(set) var stood: [MachineID: NumberRanges] = [:]
+    /// The sets of other machines whose files have been received.
+    package private(set) var received: FleetVector = [:]
+    /// The sets that snapshots of other machines stand for which have been received.
+    private(set) var covered: [MachineID: NumberRanges] = [:]
+    /// The files of other machines in the folder, whose contents have been received: their hashes, combined.
+    var digests: [MachineID: ContentHash] = [:]
+    /// The news of each other machine in its newest file, beside edits.
+    private(set) var heard: [MachineID: Word] = [:]
+    /// The time in milliseconds since 1970 since which this machine has edits that none of its files says it has.
+    private(set) var owes: UInt64?
+
+    /// The part of a machine's newest file that isn't about edits.
+    struct Word: Hashable, Sendable {
+        /// The number of the file's last set.
+        var number: UInt64
+        var vector: FleetVector
+    }
+
+    init() {}
+
+    /// Everything that this machine has received, itself or with snapshots.
+    var vector: FleetVector {
+        var vector = received
+        for (machine, numbers) in covered { vector[machine, default: Receipt()].cover(numbers) }
+        return vector
+    }
+
+    /// The number of sets after which a snapshot stands for them.
+    private static let snapshotDistance: UInt64 = 1_000
+
+    /// Whether the machine must write a snapshot.
+    var isSnapshotDue: Bool { needsSnapshot || last - snapshot >= Self.snapshotDistance }
+
+    /// Records that an own file is durable.
+    mutating func add(_ file: FleetFile, link: ContentHash) {
+        (last, self.link, owes) = (file.name.last, link, nil)
+        if file.sets.contains(where: \.isEndOfBeginning) { hasJoined = true }
+        guard file.name.isSnapshot else { return }
+        (snapshot, stood, needsSnapshot) = (last, file.vector.mapValues(\.numbers), false)
+    }
+
+    /// Records that the machine has read its own edits again.
+    mutating func endReadingOwn() { readsOwn = false }
+
+    /// Records a file of another machine that has been received.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - link: The hash of its contents.
+    ///   - machine: This machine.
+    ///   - milliseconds: The time.
+    mutating func accept(_ file: FleetFile, link: ContentHash, on machine: MachineID, at milliseconds: UInt64) {
+        let other = file.name.machine
+        received[other, default: Receipt()].insert(file.name, link: link)
+        if file.name.isSnapshot {
+            let approval = FleetKey(TravelRules.machines.description, machine.text)
+            if file.sets.contains(where: { $0.envelopes.contains { $0.key == approval } }) { hasApproval = true }
+            for (third, receipt) in file.vector where third != machine {
+                covered[third, default: NumberRanges()].formUnion(receipt.numbers)
+            }
+        }
+        if let word = heard[other], word.number >= file.name.last { return }
+        heard[other] = Word(number: file.name.last, vector: file.vector)
+        if owes == nil, file.sets.contains(where: { !$0.envelopes.isEmpty }) { owes = milliseconds }
+        let vector = vector.merging([machine: Receipt(NumberRanges(1...max(1, last)))]) { $1 }
+        // It lacks what this machine has.
+        for third in file.missing {
+            guard let numbers = vector[third]?.numbers else { continue }
+            if file.vector[third]?.numbers.contains(numbers) != true { needsSnapshot = true }
+        }
+    }
+
+    /// Forgets the news of machines whose subfolders are gone.
+    mutating func forgetWords(exceptOf machines: [MachineID]) { heard = heard.filter { machines.contains($0.key) } }
+
+    /// Arranges to receive everything again, also this machine's own edits, after values were lost.
+    mutating func receiveAgain() { (received, covered, digests, readsOwn) = ([:], [:], [:], true) }
+
+    /// Begins the files of another identifier, with a snapshot.
+    mutating func renew() { (last, snapshot, link, stood, needsSnapshot) = (0, 0, nil, [:], true) }
+}
+
+// MARK: Property lists
+
+extension FilesState {
+    var propertyList: PropertyListValue {
+        func number(_ value: UInt64) -> PropertyListValue { .integer(Int64(clamping: value)) }
+        func byMachine<Value>(
+            _ entries: [MachineID: Value], _ convert: (Value) -> PropertyListValue
+        ) -> PropertyListValue {
+            .dictionary(Dictionary(uniqueKeysWithValues: entries.map { ($0.key.text, convert($0.value)) }))
+        }
+        var entries: DomainValues = [
+            "joined": .boolean(hasJoined), "last": number(last), "snapshot": number(snapshot),
+            "vector": received.propertyList, "covered": byMachine(covered, \.propertyList),
+            "stood": byMachine(stood, \.propertyList), "digests": byMachine(digests, \.propertyList),
+            "heard": byMachine(heard) { [number($0.number), $0.vector.propertyList] },
+        ]
+        if needsSnapshot { entries["needsSnapshot"] = true }
+        if readsOwn { entries["readsOwn"] = true }
+        if hasApproval { entries["approved"] = true }
+        entries["link"] = link?.propertyList
+        entries["owes"] = owes.map(number)
+        return .dictionary(entries)
+    }
+
+    /// Reads a state; `nil` if it isn't one.
+    init?(_ value: PropertyListValue?) {
+        func byMachine<Value>(
+            _ value: PropertyListValue?, _ convert: (PropertyListValue) -> Value?
+        ) -> [MachineID: Value]? {
+            guard case .dictionary(let entries)? = value else { return nil }
+            var values: [MachineID: Value] = [:]
+            for (text, value) in entries {
+                guard let machine = MachineID(text), let value = convert(value) else { return nil }
+                values[machine] = value
+            }
+            return values
+        }
+        guard case .dictionary(let entries)? = value, case .boolean(let hasJoined)? = entries["joined"],
+            let last = UInt64(number: entries["last"]), let snapshot = UInt64(number: entries["snapshot"]),
+            let received = FleetVector(entries["vector"]),
+            let covered = byMachine(entries["covered"], { NumberRanges($0) }),
+            let stood = byMachine(entries["stood"], { NumberRanges($0) }),
+            let digests = byMachine(entries["digests"], { ContentHash($0) }),
+            let heard = byMachine(entries["heard"], { Word($0) })
+        else { return nil }
+        (self.hasJoined, self.last, self.snapshot) = (hasJoined, last, snapshot)
+        (self.received, self.covered, self.stood) = (received, covered, stood)
+        (self.digests, self.heard) = (digests, heard)
+        needsSnapshot = entries["needsSnapshot"] == true
+        readsOwn = entries["readsOwn"] == true
+        hasApproval = entries["approved"] == true
+        link = ContentHash(entries["link"])
+        owes = UInt64(number: entries["owes"])
+    }
+}
+
+extension FilesState.Word {
+    fileprivate init?(_ value: PropertyListValue) {
+        guard case .array(let parts) = value, parts.count == 2, let number = UInt64(number: parts[0]),
+            let vector = FleetVector(parts[1])
+        else { return nil }
+        self.init(number: number, vector: vector)
+    }
+}
