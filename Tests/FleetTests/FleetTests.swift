@@ -608,6 +608,20 @@ struct FleetTests {
         for machine in [one, other, new] { #expect(machine.values["d0"] == ["k0": 1, "k1": 2]) }
     }
 
+    @Test("A machine isn't taken for a copy although its disk reports errors after it has stored files")
+    func failingDisk() {
+        let (world, one, other) = Self.pair()
+        one.failsToSync = true
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        one.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        for _ in 0..<3 { world.runOne(one) }
+        #expect(world.rest())
+        #expect(world.findings.isEmpty)
+        #expect(other.values["d0"] == ["k0": 3, "k1": 2])
+        #expect(one.folder[one.id]?.keys.contains { $0.hasSuffix(".snap") } == true)
+    }
+
     @Test("A subfolder that can't be read for a while is named, but isn't one whose files are gone")
     func unreadableSubfolder() {
         let (world, one, other) = Self.pair()

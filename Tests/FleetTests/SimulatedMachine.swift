@@ -196,7 +196,7 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     }
 
     /// Whether it has sent anything.
-    var hasSent: Bool { folder[id] != nil }
+    var hasSent: Bool { folder[id]?.isEmpty == false }
 
     // MARK: The folder
 
@@ -218,10 +218,16 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
         }
     }
 
+    /// Whether the disk of the folder reports an error after each file that it has stored.
+    var failsToSync = false
+
     func add(_ name: String, _ bytes: [UInt8]) throws {
         if world.crashes(self) { throw Crash() }
+        if world.fails() { throw FleetFailure.system(name, 28) }
+        guard folder[id] != nil else { throw FleetFailure.noOwnFiles }
         world.check(bytes, named: name, of: self)
-        folder[id, default: [:]][name] = bytes
+        folder[id]?[name] = bytes
+        if failsToSync || world.fails() { throw FleetFailure.system(name, 5) }
         if world.crashes(self) { throw Crash() }
     }
 

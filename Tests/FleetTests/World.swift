@@ -89,6 +89,9 @@ final class World {
         return true
     }
 
+    /// Returns whether the disk of a folder refuses something now.
+    func fails() -> Bool { !isHealing && chance(3) }
+
     private func check(_ envelope: Envelope) {
         if let value = envelope.value, secrets.contains(value) { findings.append("\(envelope.key) has left.") }
     }
@@ -248,6 +251,10 @@ final class World {
             do { try machine.renew(as: .random(using: &random)) } catch { findings.append("\(error)") }
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil
+        } catch FleetFailure.notWritten {
+            machine.connector = nil
+        } catch FleetFailure.system, FleetFailure.noOwnFiles {
+            // The connector goes on when the disk is back.
         } catch {
             machine.connector = nil
             findings.append("\(error)")
@@ -266,6 +273,7 @@ final class World {
         if machine !== founder, !founder.hasJoined { return }
         machine.isJoining = true
         defer { machine.isJoining = false }
+        machine.prepare()
         let connector = try start(machine)
         if connector.state.hasJoined {
             machine.connector = connector

@@ -86,8 +86,8 @@ package final class Connector {
     ///
     /// - Parameter receives: Whether the exchange may have something new, or time has passed.
     /// - Returns: Whether there may be more to do at once.
-    /// - Throws: `FleetFailure` if files can't be used now; the connector may go on later. After any other error,
-    ///   another connector must continue from the state.
+    /// - Throws: `FleetFailure` if files can't be used now; the connector may go on later. After `notWritten` and any
+    ///   other error, another connector must continue from the state.
     package func step(receiving receives: Bool) throws -> Bool {
         // While nothing can be sent, nothing more is taken from the agent's log, which keeps it.
         if !unsent.isEmpty { try save() }

@@ -110,7 +110,9 @@ package final class FileExchange {
         var file = file
         (file.previous, file.vector, file.missing) = (state.link, state.vector, memory.asking)
         let bytes = try file.sealed(with: seal)
-        try transport.add("\(file.name)", bytes)
+        do { try transport.add("\(file.name)", bytes) } catch FleetFailure.system(let path, let error) {
+            throw FleetFailure.notWritten(path, error)
+        }
         let known = KnownFile(name: file.name, link: ContentHash(bytes), previous: file.previous)
         memory.files[machine, default: [:]]["\(file.name)"] = known
         state.add(file, link: known.link)

@@ -9,4 +9,7 @@ package enum FleetFailure: Error {
     case notOwnFolder(String)
     /// The system refuses; the path, and the number of the error.
     case system(String, Int32)
+    /// The system refuses to write a file, which may be there nevertheless, as after a crash; the path, and the number
+    /// of the error.
+    case notWritten(String, Int32)
 }

@@ -160,6 +160,7 @@ extension FleetFailure {
                 + "machine's own subfolder is there again. If it is lost, remove what is there, run `defaults fleet "
                 + "leave --force`, and join again."
         case .system(let path, let number): "\(path) can't be used: \(SystemCall.message(number))."
+        case .notWritten(let path, let number): "\(path) can't be written: \(SystemCall.message(number))."
         }
     }
 }

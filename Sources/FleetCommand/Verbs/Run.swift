@@ -122,8 +122,12 @@ private final class Follower {
                 failures = 0
                 succeed()
             } catch let failure as FleetFailure {
-                if case .isCopied = failure { throw failure }
-                // The disk with the folder may come back, or have space again.
+                switch failure {
+                // The next connector finds out whether the file is there.
+                case .isCopied, .notWritten: throw failure
+                case .noOwnFiles, .notOwnFolder, .system: break
+                }
+                // The disk with the folder may come back.
                 problems["folder"] = (failure.message, false)
                 reporter.update(problems)
                 Backoff.pause(delays.after(failures))
