@@ -292,6 +292,67 @@ struct FleetTests {
         #expect(other.values["d0"] == ["k0": 1])
     }
 
+    /// Creates three members, of which the first has sent `k0` to the second alone.
+    private static func trio(
+        before edit: (_ one: SimulatedMachine, _ other: SimulatedMachine, World) -> Void = { _, _, _ in }
+    ) -> (world: World, gone: SimulatedMachine, one: SimulatedMachine, other: SimulatedMachine) {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (gone, one, other) = (world.machines[0], world.machines[1], world.machines[2])
+        edit(one, other, world)
+        gone.change(["k0": 1], of: "d0")
+        world.runOne(gone)
+        one.folder[gone.id] = gone.folder[gone.id]
+        world.runOne(one)
+        return (world, gone, one, other)
+    }
+
+    @Test("The edits of a lost machine reach others also from one whose manifest holds their keys back")
+    func heldBackEdits() {
+        let (world, gone, one, other) = Self.trio { one, _, _ in one.held = ["k0"] }
+        #expect(one.values["d0"] == nil)
+        world.remove(gone)
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1])
+        #expect(one.values["d0"] == nil)
+    }
+
+    @Test("Values that a manifest holds back since they were received reach others, but not later edits")
+    func heldBackValues() {
+        let (world, gone, one, other) = Self.trio()
+        #expect(one.values["d0"] == ["k0": 1])
+        one.held = ["k0"]
+        one.connector = nil
+        world.remove(gone)
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1])
+        one.change(["k0": 2], of: "d0")
+        one.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k0": 1])
+    }
+
+    @Test("A snapshot doesn't stand for a machine of which it lacks an edit, and is repeated once it has it")
+    func incompleteSnapshot() {
+        let (world, gone, one, other) = Self.trio { one, _, world in
+            for number in 10..<30 { one.change(["k0": .integer(Int64(number))], of: "d0") }
+            #expect(world.rest())
+        }
+        #expect(one.values["d0"] == ["k0": 1])
+        // It has changed too often to be sent today, and the value that it had is unknown.
+        one.change(["k0": 2], of: "d0")
+        world.runOne(one)
+        world.remove(gone)
+        #expect(world.rest())
+        let last = one.connector?.state.files.vector[gone.id]?.numbers.last ?? 0
+        #expect(last > 0)
+        #expect(other.connector?.state.files.vector[gone.id]?.numbers.contains(last...last) != true)
+        #expect(one.connector?.state.files.needsRepair == true)
+        #expect(world.heal())
+        #expect(one.connector?.state.files.needsRepair == false)
+        #expect(other.values["d0"] == ["k0": 2])
+    }
+
     @Test("A machine joins with what the approving one has, although files of another one are missing for good")
     func joinWithoutFiles() {
         let (world, one, other) = Self.pair()

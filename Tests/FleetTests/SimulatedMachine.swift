@@ -19,6 +19,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     var approver: SimulatedMachine?
     /// The keys that the agent refuses to set.
     var refused: Set<String> = []
+    /// The keys that a manifest of this machine's holds back.
+    var held: Set<String> = []
     var connector: Connector?
     /// Whether the connector ends when it writes its state.
     var crashesWhenWriting = false

@@ -265,7 +265,7 @@ final class World {
         try Connector(
             machine.id, following: machine,
             by: FileExchange(of: machine.id, by: machine, with: PlainSeal()), keepingStateIn: machine,
-            scope: { _ in .roaming })
+            scope: { machine.held.contains($0.key) ? .machine : .roaming })
     }
 
     private func join(_ machine: SimulatedMachine) throws {

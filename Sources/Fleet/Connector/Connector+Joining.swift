@@ -43,9 +43,7 @@ extension Connector {
     package func meet() throws -> [Disagreement] {
         try receive()
         // The list of what travels comes with it.
-        for (key, application) in state.replica.unconfirmed where key.domain == TravelRules.list.description {
-            state.list[key.key] = application.value
-        }
+        state.list = state.newestList
         rules = TravelRules(state.list)
         var differences: [Disagreement] = []
         for (domain, keys) in Dictionary(grouping: state.replica.unconfirmed.keys, by: \.domain)

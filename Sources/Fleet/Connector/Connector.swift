@@ -72,7 +72,7 @@ package final class Connector {
         rules = TravelRules(state.list)
         offered = Set(state.replica.unconfirmed.keys)
         let end = try agent.barrier(of: nil)
-        for file in try exchange.recover(&state.files) {
+        for file in try exchange.recover(&state.files, at: agent.now.milliseconds) {
             for set in file.sets { recover(set, upTo: file.name.isSnapshot ? nil : end) }
         }
         // What happens before a machine has joined isn't an edit in the fleet.
@@ -108,7 +108,7 @@ package final class Connector {
         let hasApplied = try apply()
         try followAgent()
         try save()
-        if state.files.isSnapshotDue { _ = try settle() }
+        if state.files.isSnapshotDue(at: agent.now.milliseconds) { _ = try settle() }
         return hasApplied || hasReceived
     }
 
@@ -117,7 +117,7 @@ package final class Connector {
         if isCopied { throw FleetFailure.isCopied }
         if !unsent.isEmpty {
             isChanged = true
-            try exchange.send(&unsent, updating: &state.files)
+            try exchange.send(&unsent, updating: &state.files, at: agent.now.milliseconds)
         }
         guard isChanged else { return }
         try store.write(state)
@@ -131,14 +131,15 @@ package final class Connector {
     package func settle() throws -> Bool {
         try save()
         // The files are needed once more.
-        guard !state.files.readsOwn, let (newest, isKept) = try newestEdits() else { return false }
+        guard !state.files.readsOwn, var (set, unknown) = try newestEdits() else { return false }
         let files = try exchange.ownFiles(state.files)
         // What is held back here, or changes too often, stays as it was sent.
-        let kept = try exchange.newestEdits(in: files) { isKept($0) && rules.reason(against: $0) == nil }
-        var set = newest
-        set.envelopes += kept.values.sorted { $0.key < $1.key }
+        let sent = try exchange.newestEdits(in: files, of: unknown)
+        set.envelopes += sent.values.sorted { $0.key < $1.key }
+        for (key, edit) in sent where edit.stamp == state.replica.newest[key] { unknown.remove(key) }
+        let lacking = Set(unknown.compactMap { state.replica.newest[$0]?.machine })
         isChanged = true
-        try exchange.sendSnapshot(set, updating: &state.files)
+        try exchange.sendSnapshot(set, lacking: lacking, updating: &state.files, at: agent.now.milliseconds)
         try save()
         try exchange.remove(files)
         return true
@@ -179,9 +180,6 @@ package final class Connector {
     ///   - set: The edits.
     ///   - other: The machine in whose file they are.
     private func receive(_ set: EnvelopeSet, of other: MachineID) {
-        var set = set
-        // A later version may know other names.
-        set.envelopes.removeAll { (try? DomainName($0.key.domain)) == nil }
         let delayed = set.envelopes.filter { state.delayed[$0.key] != nil && state.replica.newest[$0.key] != $0.stamp }
         for winner in state.replica.receive(set) where !isInList(winner) { overrule(winner.key, by: winner.stamp) }
         // A value that waits for the end of the day, and hasn't been sent, loses as well.
@@ -219,34 +217,37 @@ package final class Connector {
         isChanged = true
     }
 
-    /// Returns the newest edits of keys with their values, which stand for all that this machine has sent and received,
-    /// and a function that tells which keys to leave alone, because what was sent for them is unknown.
+    /// Returns the newest edits of all keys that travel, with their values, which stand for all that this machine has
+    /// sent and received; except for keys whose value has changed since without being sent, or can't be read.
     ///
-    /// - Returns: `nil` while changes are still to be passed on.
-    func newestEdits(
-        where isWanted: (FleetKey) -> Bool = { _ in true }
-    ) throws -> (set: EnvelopeSet, isKept: (FleetKey) -> Bool)? {
-        let keys = state.replica.newest.keys.filter(isWanted)
-        // The values of a damaged file stay as they were sent.
+    /// A key that only this machine holds back is among them if it has the value that was received.
+    ///
+    /// - Returns: The edits, and the other keys; `nil` while changes are still to be passed on.
+    private func newestEdits() throws -> (set: EnvelopeSet, unknown: Set<FleetKey>)? {
+        let rules = TravelRules(state.newestList)
+        let keys = state.replica.newest.keys.filter { rules.reason(against: $0) == nil }
+        let confirmed = keys.filter { state.replica.unconfirmed[$0] == nil }
         var snapshots: [String: DomainSnapshot] = [:]
-        for domain in Set(keys.map(\.domain)) where rules.includes(domain) {
+        for domain in Set(confirmed.map(\.domain)) {
             snapshots[domain] = try agent.snapshot(of: try DomainName(domain))
         }
-        let isKept = { [self, snapshots] (key: FleetKey) in
-            reason(against: key) != nil || state.delayed[key] != nil || snapshots[key.domain]?.damage != nil
-        }
         var values: [FleetKey: PropertyListValue] = [:]
-        for key in keys where !isKept(key) && state.replica.unconfirmed[key] == nil {
+        var unknown: Set<FleetKey> = []
+        for key in confirmed {
             let stored = snapshots[key.domain]?.values ?? [:]
             let isAway = isAway(key, with: stored) && state.known[key] != nil
             values[key] = isAway ? state.away[key.domain]?.values?[key.key] : stored[key.key]
-            if state.hasChanged(key, to: values[key]) {
-                // An away domain comes back, or is removed in a minute. Otherwise, no record means a gap.
-                hasGap = try !isAway && agent.barrier(of: nil) == state.cursor
-                return nil
+            guard state.hasChanged(key, to: values[key]) else { continue }
+            let isSent = reason(against: key) == nil && state.delayed[key] == nil
+            guard isSent, snapshots[key.domain]?.damage == nil else {
+                unknown.insert(key)
+                continue
             }
+            // An away domain comes back, or is removed in a minute. Otherwise, no record means a gap.
+            hasGap = try !isAway && agent.barrier(of: nil) == state.cursor
+            return nil
         }
-        return (state.replica.snapshot(of: values) { isWanted($0) && !isKept($0) }, isKept)
+        return (state.replica.snapshot(of: values) { rules.reason(against: $0) == nil && !unknown.contains($0) }, unknown)
     }
 
     /// Records an edit on this machine that has lost, until the key is edited here again.

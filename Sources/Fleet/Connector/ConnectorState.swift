@@ -49,6 +49,15 @@ package struct ConnectorState: Sendable {
 
     package init(_ replica: FleetReplica) { self.replica = replica }
 
+    /// The list of what travels, with the entries that have been received but not set yet.
+    var newestList: DomainValues {
+        var list = list
+        for (key, application) in replica.unconfirmed where key.domain == TravelRules.list.description {
+            list[key.key] = application.value
+        }
+        return list
+    }
+
     /// Records a key's value, as of the cursor.
     mutating func know(_ key: FleetKey, as value: PropertyListValue?) {
         known[key] = value.map { Self.hash($0) }

@@ -61,13 +61,13 @@ package final class FileExchange {
     }
 
     /// Finds files that this machine has sent but its state lacks, because it crashed before writing the state.
-    func recover(_ state: inout FilesState) throws -> [FleetFile] {
+    func recover(_ state: inout FilesState, at milliseconds: UInt64) throws -> [FleetFile] {
         let last = state.last
         var files: [FleetFile] = []
         // Nobody has read what comes before a gap; a name far ahead may be somebody else's.
         for name in try transport.files(of: machine) where name.last > last && name.last - last <= 1 << 32 {
             guard let (file, link) = try open(name) else { continue }
-            state.add(file, link: link)
+            state.add(file, link: link, at: milliseconds)
             files.append(file)
         }
         return files
@@ -84,7 +84,7 @@ package final class FileExchange {
     // MARK: Sending
 
     /// Sends sets, and removes each of them once that is durable.
-    func send(_ sets: inout [EnvelopeSet], updating state: inout FilesState) throws {
+    func send(_ sets: inout [EnvelopeSet], updating state: inout FilesState, at milliseconds: UInt64) throws {
         while !sets.isEmpty {
             var count = 0
             var size = 0
@@ -97,25 +97,29 @@ package final class FileExchange {
             // A file that can't be read isn't of this machine's.
             if let other = try open(name) {
                 guard other.file.sets == file.sets else { throw FleetFailure.isCopied }
-                state.add(file, link: other.link)
+                state.add(file, link: other.link, at: milliseconds)
             } else {
-                try add(file, updating: &state)
+                try add(file, updating: &state, at: milliseconds)
             }
             sets.removeFirst(count)
         }
     }
 
-    /// Adds the next file of this machine's.
-    private func add(_ file: FleetFile, updating state: inout FilesState) throws {
+    /// Adds the next file of this machine's, whose vector has all machines but some.
+    private func add(
+        _ file: FleetFile, lacking machines: Set<MachineID> = [], updating state: inout FilesState,
+        at milliseconds: UInt64
+    ) throws {
         var file = file
-        (file.previous, file.vector, file.missing) = (state.link, state.vector, memory.asking)
+        (file.previous, file.missing) = (state.link, memory.asking)
+        file.vector = state.vector.filter { !machines.contains($0.key) }
         let bytes = try file.sealed(with: seal)
         do { try transport.add("\(file.name)", bytes) } catch FleetFailure.system(let path, let error) {
             throw FleetFailure.notWritten(path, error)
         }
         let known = KnownFile(name: file.name, link: ContentHash(bytes), previous: file.previous)
         memory.files[machine, default: [:]]["\(file.name)"] = known
-        state.add(file, link: known.link)
+        state.add(file, link: known.link, at: milliseconds)
         memory.asking = []
     }
 
@@ -123,9 +127,20 @@ package final class FileExchange {
     ///
     /// It has more than this machine's own sets, perhaps the last copy of edits of a machine whose files are gone. So
     /// its number is one that no machine has read yet.
-    func sendSnapshot(_ set: EnvelopeSet, updating state: inout FilesState) throws {
+    ///
+    /// - Parameters:
+    ///   - set: The newest edits.
+    ///   - machines: The machines of which an edit isn't among them, since its value is unknown here. The snapshot
+    ///     doesn't stand for their sets.
+    ///   - state: The state.
+    ///   - milliseconds: The time.
+    /// - Throws: The reason why it can't be written.
+    func sendSnapshot(
+        _ set: EnvelopeSet, lacking machines: Set<MachineID>, updating state: inout FilesState, at milliseconds: UInt64
+    ) throws {
         let name = FleetFileName(machine: machine, first: 1, last: state.last + 1, isSnapshot: true)
-        try add(FleetFile(name, [set]), updating: &state)
+        try add(FleetFile(name, [set]), lacking: machines, updating: &state, at: milliseconds)
+        if !machines.isEmpty { state.markIncomplete(at: milliseconds) }
     }
 
     /// Returns the names of this machine's files.
@@ -134,12 +149,10 @@ package final class FileExchange {
     }
 
     /// Returns the newest edits of keys in files of this machine's.
-    func newestEdits(
-        in names: [FleetFileName], where isWanted: (FleetKey) -> Bool
-    ) throws -> [FleetKey: Envelope] {
+    func newestEdits(in names: [FleetFileName], of keys: Set<FleetKey>) throws -> [FleetKey: Envelope] {
         var newest: [FleetKey: Envelope] = [:]
-        for name in names {
-            for envelope in try open(name)?.file.sets.flatMap(\.envelopes) ?? [] where isWanted(envelope.key) {
+        for name in names where !keys.isEmpty {
+            for envelope in try open(name)?.file.sets.flatMap(\.envelopes) ?? [] where keys.contains(envelope.key) {
                 if newest[envelope.key].map({ $0.stamp < envelope.stamp }) ?? true { newest[envelope.key] = envelope }
             }
         }

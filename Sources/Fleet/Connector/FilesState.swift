@@ -13,6 +13,12 @@ package struct FilesState: Hashable, Sendable {
     var snapshot: UInt64 = 0
     /// Whether a snapshot is due before there are many sets.
     package var needsSnapshot = false
+    /// Whether a snapshot is due because files were lost, or because the newest one doesn't have everything.
+    ///
+    /// That may happen again and again, so there is at most one such snapshot an hour.
+    package var needsRepair = false
+    /// The time in milliseconds since 1970 of the last such snapshot.
+    private var repaired: UInt64 = 0
     /// Whether this machine's own edits must be received, too, since values were lost.
     private(set) var readsOwn = false
     /// The hash of the machine's last own file; `nil` before the first.
@@ -40,7 +46,7 @@ package struct FilesState: Hashable, Sendable {
     init() {}
 
     /// Everything that this machine has received, itself or with snapshots.
-    var vector: FleetVector {
+    package var vector: FleetVector {
         var vector = received
         for (machine, numbers) in covered { vector[machine, default: Receipt()].cover(numbers) }
         return vector
@@ -49,16 +55,27 @@ package struct FilesState: Hashable, Sendable {
     /// The number of sets after which a snapshot stands for them.
     private static let snapshotDistance: UInt64 = 1_000
 
-    /// Whether the machine must write a snapshot.
-    var isSnapshotDue: Bool { needsSnapshot || last - snapshot >= Self.snapshotDistance }
+    /// The time in milliseconds between snapshots that repair something.
+    static let repairInterval: UInt64 = 3_600_000
+
+    /// Returns whether the machine must write a snapshot.
+    func isSnapshotDue(at milliseconds: UInt64) -> Bool {
+        if needsSnapshot || last - snapshot >= Self.snapshotDistance { return true }
+        return needsRepair && (milliseconds < repaired || milliseconds - repaired >= Self.repairInterval)
+    }
 
     /// Records that an own file is durable.
-    mutating func add(_ file: FleetFile, link: ContentHash) {
+    mutating func add(_ file: FleetFile, link: ContentHash, at milliseconds: UInt64) {
         (last, self.link, owes) = (file.name.last, link, nil)
         if file.sets.contains(where: \.isEndOfBeginning) { hasJoined = true }
         guard file.name.isSnapshot else { return }
-        (snapshot, stood, needsSnapshot) = (last, file.vector.mapValues(\.numbers), false)
+        if needsRepair { repaired = milliseconds }
+        (snapshot, stood) = (last, file.vector.mapValues(\.numbers))
+        (needsSnapshot, needsRepair) = (false, false)
     }
+
+    /// Records that the newest snapshot lacks an edit.
+    mutating func markIncomplete(at milliseconds: UInt64) { (needsRepair, repaired) = (true, milliseconds) }
 
     /// Records that the machine has read its own edits again.
     mutating func endReadingOwn() { readsOwn = false }
@@ -118,6 +135,8 @@ extension FilesState {
             "heard": byMachine(heard) { [number($0.number), $0.vector.propertyList] },
         ]
         if needsSnapshot { entries["needsSnapshot"] = true }
+        if needsRepair { entries["needsRepair"] = true }
+        if repaired > 0 { entries["repaired"] = number(repaired) }
         if readsOwn { entries["readsOwn"] = true }
         if hasApproval { entries["approved"] = true }
         entries["link"] = link?.propertyList
@@ -150,6 +169,8 @@ extension FilesState {
         (self.received, self.covered, self.stood) = (received, covered, stood)
         (self.digests, self.heard) = (digests, heard)
         needsSnapshot = entries["needsSnapshot"] == true
+        needsRepair = entries["needsRepair"] == true
+        repaired = UInt64(number: entries["repaired"]) ?? 0
         readsOwn = entries["readsOwn"] == true
         hasApproval = entries["approved"] == true
         link = ContentHash(entries["link"])

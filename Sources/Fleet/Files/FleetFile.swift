@@ -201,7 +201,9 @@ extension Envelope {
 
     init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .string(let domain)? = entries["domain"],
-            case .string(let key)? = entries["key"], let stamp = entries["stamp"].flatMap({ Stamp($0) })
+            case .string(let key)? = entries["key"], let stamp = entries["stamp"].flatMap({ Stamp($0) }),
+            // Another version may know other names.
+            (try? DomainName(domain)) != nil
         else { return nil }
         guard let known = KnownEdits(entries["known"] ?? []) else { return nil }
         self.init(FleetKey(domain, key), entries["value"], stamp: stamp, known: known)
