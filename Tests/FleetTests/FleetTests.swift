@@ -566,6 +566,28 @@ struct FleetTests {
         for machine in [one, other, copy] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
     }
 
+    @Test("A key that the original removes while the file of its copy is away stays removed when the file is back")
+    func removalByOriginal() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        let copy = world.add()
+        copy.restore(from: one, withFolder: true)
+        one.change(["k1": 3], of: "d0")
+        #expect(world.rest(passing: 30_000))
+        #expect(copy.former == [one.id])
+        copy.moveAway("d0")
+        world.runOne(copy)
+        world.wait(milliseconds: 10)
+        one.change(["k0": nil], of: "d0")
+        #expect(world.rest())
+        world.wait(milliseconds: 60_000)
+        #expect(world.rest())
+        copy.moveBack()
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other, copy] { #expect(machine.values["d0"] == ["k1": 3]) }
+    }
+
     @Test("A copy and its original that both edit before their folders meet lose neither edit")
     func editedCopy() {
         let (world, one, other) = Self.pair()

@@ -157,7 +157,7 @@ extension Connector {
 
     /// Records whether an edit that was made here has lost: another machine's may be newer.
     func overruleIfLate(_ key: FleetKey) {
-        if let winner = state.replica.newest[key], !state.replica.isOwn(winner.machine) {
+        if let winner = state.replica.newest[key], !state.replica.isOwn(winner) {
             overrule(key, by: winner)
         } else {
             state.overruled.removeAll { $0.key == key }

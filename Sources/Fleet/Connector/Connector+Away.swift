@@ -102,7 +102,7 @@ extension Connector {
     func isOutdated(_ key: FleetKey, being value: PropertyListValue?, at milliseconds: UInt64) -> Bool {
         guard let away = state.away[key.domain], let newest = state.replica.newest[key] else { return false }
         // This machine has removed it, since the domain was away.
-        if state.replica.isOwn(newest.machine), state.known[key] == nil { return false }
+        if state.replica.isOwn(newest), state.known[key] == nil { return false }
         if away.hashes[key.key] == value.map(ConnectorState.hash) { return true }
         guard newest.milliseconds > milliseconds else { return false }
         overrule(key, by: newest)

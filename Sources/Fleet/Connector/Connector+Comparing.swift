@@ -47,7 +47,7 @@ extension Connector {
         // The connector may have set them itself.
         let isReceived = { [state, offered] (change: KeyChange) in
             let key = FleetKey(TravelRules.list.description, change.key)
-            guard let newest = state.replica.newest[key], !state.replica.isOwn(newest.machine) else { return false }
+            guard let newest = state.replica.newest[key], !state.replica.isOwn(newest) else { return false }
             if let pending = state.replica.unconfirmed[key] {
                 return offered.contains(key) && pending.value == change.new
             }

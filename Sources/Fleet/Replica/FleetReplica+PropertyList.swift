@@ -15,7 +15,12 @@ extension FleetReplica {
             domains[key.domain, default: [:]][key.key] = .dictionary(entry)
         }
         return [
-            "machine": .string(machine.text), "former": .array(former.map { .string($0.text) }),
+            "machine": .string(machine.text),
+            "former": .dictionary(
+                Dictionary(
+                    uniqueKeysWithValues: former.map { machine, time in
+                        (machine.text, Stamp(time: time, machine: machine).propertyList)
+                    })),
             "domains": .dictionary(domains.mapValues { .dictionary($0) }),
         ]
     }
@@ -24,10 +29,13 @@ extension FleetReplica {
     package init?(_ value: PropertyListValue) {
         guard case .dictionary(let entries) = value, case .string(let machine)? = entries["machine"],
             let machine = MachineID(machine), case .dictionary(let domains)? = entries["domains"],
-            case .array(let former)? = entries["former"]
+            case .dictionary(let former)? = entries["former"]
         else { return nil }
         self.init(machine)
-        self.former = former.compactMap { if case .string(let text) = $0 { MachineID(text) } else { nil } }
+        for (_, value) in former {
+            guard let stamp = Stamp(value) else { return nil }
+            self.former[stamp.machine] = stamp.time
+        }
         for (domain, keys) in domains {
             guard case .dictionary(let keys) = keys else { return nil }
             for (name, entry) in keys where !add(entry, of: FleetKey(domain, name)) { return nil }

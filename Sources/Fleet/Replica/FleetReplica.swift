@@ -13,8 +13,10 @@ package import PropertyList
 ///    `record`. The log's order says whether a writer had seen what was applied.
 package struct FleetReplica: Hashable, Sendable {
     package private(set) var machine: MachineID
-    /// The machine's former identifiers.
-    package internal(set) var former: [MachineID] = []
+    /// The machine's former identifiers, with the times of the last edits that it made under them.
+    ///
+    /// Another machine may still use such an identifier, if this one is its copy.
+    package internal(set) var former: [MachineID: UInt64] = [:]
     /// The newest edit of each key; a removal, too.
     package internal(set) var newest: [FleetKey: Stamp]
     /// The edits that the newest edit of a key knew, if there are any.
@@ -32,13 +34,16 @@ package struct FleetReplica: Hashable, Sendable {
 
     package init(_ machine: MachineID) { (self.machine, newest) = (machine, [:]) }
 
-    /// Returns whether a machine is this one, perhaps under a former identifier.
-    package func isOwn(_ other: MachineID) -> Bool { other == machine || former.contains(other) }
+    /// Returns whether an edit is this machine's, perhaps from before it got another identifier.
+    package func isOwn(_ edit: Stamp) -> Bool {
+        edit.machine == machine || former[edit.machine].map { edit.time <= $0 } ?? false
+    }
 
     /// Returns the state with another identifier.
     func renewed(as machine: MachineID) -> FleetReplica {
         var replica = self
-        replica.former.append(self.machine)
+        let stamps = Array(newest.values) + (Array(known.values) + seen.values).flatMap(\.stamps)
+        replica.former[self.machine] = stamps.filter { $0.machine == self.machine }.map(\.time).max() ?? 0
         replica.machine = machine
         return replica
     }
@@ -73,7 +78,7 @@ package struct FleetReplica: Hashable, Sendable {
         return EnvelopeSet(envelopes, cursor: cursor)
     }
 
-    /// Everything that whoever has seen a key's newest edit knows.
+    /// The edits of a key that a writer knows who has seen the newest one.
     private func knowledge(of key: FleetKey) -> KnownEdits { (known[key] ?? KnownEdits()).adding(newest[key]) }
 
     /// Adopts an edit as the newest, which the agent has.
@@ -138,7 +143,7 @@ package struct FleetReplica: Hashable, Sendable {
         for envelope in set.envelopes {
             let former = newest[envelope.key]
             if let former, former >= envelope.stamp { continue }
-            if let former, isOwn(former.machine), !envelope.known.contains(former) {
+            if let former, isOwn(former), !envelope.known.contains(former) {
                 winners.append(envelope)
             }
             if seen[envelope.key] == nil { seen[envelope.key] = knowledge(of: envelope.key) }

@@ -149,8 +149,9 @@ private final class Follower {
     /// If another machine uses it, since its state was copied, that one announces itself again.
     func announceRenewal() throws {
         try announce()
-        guard let former = connector.state.replica.former.last else { return }
-        try connector.announce(MachineName(name: name, hasLeft: true).propertyList, as: former)
+        for former in connector.state.replica.former.keys.sorted() {
+            try connector.announce(MachineName(name: name, hasLeft: true).propertyList, as: former)
+        }
     }
 
     /// Watches the folders of the other machines.

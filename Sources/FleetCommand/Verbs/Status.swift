@@ -212,7 +212,7 @@ struct Overview {
                     id: id, name: names[id], newest: times?.newest, received: times?.received, unread: unread,
                     ahead: ahead > Stamp.tolerance ? ahead / 1_000 : 0))
         }
-        for former in state.replica.former where found.contains(former) && names[former]?.hasLeft == true {
+        for former in state.replica.former.keys.sorted() where found.contains(former) && names[former]?.hasLeft == true {
             problems.append(
                 "This machine's state was restored from a backup or copied, so that it goes on under a new identifier. "
                     + "Nothing is lost. Once all machines are up to date, remove the subfolder \(former).")
