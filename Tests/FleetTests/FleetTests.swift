@@ -618,14 +618,28 @@ struct FleetTests {
         #expect(one.folder[one.id]?.values.contains([]) == false)
     }
 
-    @Test("An own subfolder that was emptied or removed is filled again", arguments: [false, true])
-    func emptiedSubfolder(isRemoved: Bool) {
+    @Test("An own subfolder that was emptied or removed is filled again", arguments: [false, true], [false, true])
+    func emptiedSubfolder(isRemoved: Bool, hasEdit: Bool) {
         let (world, one, other) = Self.pair()
         one.change(["k0": 3], of: "d0")
         world.runOne(one)
         one.folder[one.id] = isRemoved ? nil : [:]
+        if hasEdit { one.change(["k1": 4], of: "d0") }
         #expect(world.rest())
-        #expect(other.values["d0"] == ["k0": 3, "k1": 2])
+        #expect(other.values["d0"] == ["k0": 3, "k1": hasEdit ? 4 : 2])
+    }
+
+    @Test("An own subfolder that is removed when values are lost is made again, since others' files are there")
+    func removedSubfolderAfterLoss() {
+        let (world, one, other) = Self.pair()
+        one.loseLog(and: "d0")
+        one.change(["k0": 3], of: "d1")
+        one.folder[one.id] = nil
+        #expect(world.rest())
+        for machine in [one, other] {
+            #expect(machine.values["d0"] == ["k0": 1, "k1": 2])
+            #expect(machine.values["d1"] == ["k0": 3])
+        }
     }
 
     @Test("Newest files that a third machine has and another lacks are named, and come from the third one")

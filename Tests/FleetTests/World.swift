@@ -192,7 +192,7 @@ final class World {
         case 0: machine.folder[id]?[name] = []
         case 1: machine.folder[id]?[name] = Array(bytes.prefix(bytes.count / 2))
         case 2: machine.folder[id]?[name] = nil
-        case 3: machine.folder[id] = [:]
+        case 3: machine.folder[id] = chance(50) ? [:] : nil
         case 4:
             machine.folder[id]?[name] = nil
             machine.folder[id]?["\(name).nextcloud"] = [0]

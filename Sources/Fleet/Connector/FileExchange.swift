@@ -83,8 +83,24 @@ package final class FileExchange {
 
     // MARK: Sending
 
+    /// Makes this machine's subfolder again if something has removed it.
+    ///
+    /// - Throws: `noOwnFiles` if the disk may be missing: the subfolder is on it, and so are those of other machines.
+    private func prepare(_ state: FilesState) throws {
+        let machines = try transport.machines()
+        if machines.contains(machine) { return }
+        let isThere = try machines.contains { other in
+            // A subfolder alone may be anybody's.
+            if state.received[other] != nil { return true }
+            return try transport.files(of: other).contains { try open($0) != nil }
+        }
+        guard isThere else { throw FleetFailure.noOwnFiles }
+        try transport.prepare()
+    }
+
     /// Sends sets, and removes each of them once that is durable.
     func send(_ sets: inout [EnvelopeSet], updating state: inout FilesState, at milliseconds: UInt64) throws {
+        if !sets.isEmpty { try prepare(state) }
         while !sets.isEmpty {
             var count = 0
             var size = 0
@@ -256,13 +272,8 @@ package final class FileExchange {
     private func checkOwnFiles(_ received: inout Received) throws {
         let state = received.state
         guard state.last > 0 else { return }
+        try prepare(state)
         let versions = try transport.versions(of: machine)
-        let machines = try transport.machines()
-        // The place of the files is on the disk, and so is that of other machines' files.
-        if !machines.contains(machine) {
-            guard machines.contains(where: { state.received[$0] != nil }) else { throw FleetFailure.noOwnFiles }
-            try transport.prepare()
-        }
         let former = memory.files[machine] ?? [:]
         let reading = try read(versions, of: machine, after: former)
         if let refused = reading.refused.first { throw FleetFailure.system(refused.path, refused.error) }
