@@ -635,7 +635,8 @@ struct FleetTests {
         one.loseLog(and: "d0")
         one.change(["k0": 3], of: "d1")
         one.folder[one.id] = nil
-        #expect(world.rest())
+        world.mayRenew = true
+        #expect(world.rest(passing: 30_000))
         for machine in [one, other] {
             #expect(machine.values["d0"] == ["k0": 1, "k1": 2])
             #expect(machine.values["d1"] == ["k0": 3])
@@ -703,6 +704,49 @@ struct FleetTests {
         #expect(world.rest())
         #expect(one.id != id)
         for machine in [one, other, new] { #expect(machine.values["d0"] == ["k0": 1, "k1": 2]) }
+    }
+
+    @Test("An own file that can't be read is named, replaced and left alone, and others' edits arrive")
+    func unreadableFile() throws {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let file = try #require(one.folder[one.id]?.max { $0.key < $1.key })
+        one.unreadableFiles = [file.value]
+        one.connector = nil
+        other.change(["k1": 4], of: "d0")
+        #expect(world.rest())
+        let path = "\(one.id)/\(file.key)"
+        #expect(one.connector?.problems.values.map(\.self) == [.unreadable(path, 13)])
+        #expect(one.folder[one.id]?.keys.sorted().contains { $0.hasSuffix(".snap") } == true)
+        #expect(one.folder[one.id]?[file.key] == file.value)
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+        one.unreadableFiles = []
+        #expect(world.rest())
+        #expect(one.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A placeholder for an own file is named, and makes at most one snapshot an hour")
+    func ownPlaceholder() throws {
+        let (world, one, _) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        var snapshots: Set<String> = []
+        for _ in 0..<100 {
+            // The tool keeps none of the files on this machine.
+            for name in one.folder[one.id]?.keys.map(\.self) ?? [] where !name.hasSuffix(".nextcloud") {
+                if name.hasSuffix(".snap") { snapshots.insert(name) }
+                one.folder[one.id]?[name] = nil
+                one.folder[one.id]?["\(name).nextcloud"] = [0]
+            }
+            world.wait(milliseconds: 60_000)
+            world.runOne(one)
+            let isNamed = one.connector?.problems.values.contains { problem in
+                if case .variant(one.id, _) = problem { true } else { false }
+            }
+            #expect(isNamed == true)
+        }
+        #expect(snapshots.count == 2)
     }
 
     @Test("A machine isn't taken for a copy although its disk reports errors after it has stored files")

@@ -207,11 +207,19 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
 
     func machines() throws -> [MachineID] { folder.keys.sorted() }
     func names(of machine: MachineID) throws -> [String] { (folder[machine] ?? [:]).keys.sorted() }
-    func contents(of name: String, of machine: MachineID) throws -> [UInt8]? { folder[machine]?[name] }
+    func contents(of name: String, of machine: MachineID) throws -> [UInt8]? {
+        if let contents = folder[machine]?[name], unreadableFiles.contains(contents) {
+            throw FleetFailure.system("\(machine)/\(name)", 13)
+        }
+        return folder[machine]?[name]
+    }
+
     func prepare() { if folder[id] == nil { folder[id] = [:] } }
 
     /// The machines whose subfolders can't be read.
     var unreadable: Set<MachineID> = []
+    /// The contents of files that can't be read.
+    var unreadableFiles: Set<[UInt8]> = []
 
     func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
         if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }

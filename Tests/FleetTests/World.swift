@@ -188,7 +188,8 @@ final class World {
         guard let id = machine.folder.keys.sorted().randomElement(using: &random),
             let (name, bytes) = machine.folder[id]?.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
         else { return }
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<7, using: &random) {
+        case 6: machine.unreadableFiles.insert(bytes)
         case 0: machine.folder[id]?[name] = []
         case 1: machine.folder[id]?[name] = Array(bytes.prefix(bytes.count / 2))
         case 2: machine.folder[id]?[name] = nil
@@ -368,6 +369,7 @@ final class World {
     /// Lets everything arrive, and all connectors do what is left; returns whether they come to rest.
     func heal() -> Bool {
         for machine in machines where machine.isAway { move(machine) }
+        for machine in machines { machine.unreadableFiles = [] }
         // Edits of busy keys are sent the next day.
         return rest(passing: 86_400_000 * 2)
     }

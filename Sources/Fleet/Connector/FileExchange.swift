@@ -159,9 +159,9 @@ package final class FileExchange {
         if !machines.isEmpty { state.markIncomplete(at: milliseconds) }
     }
 
-    /// Returns the names of this machine's files.
-    func ownFiles(_ state: FilesState) throws -> [FleetFileName] {
-        try transport.files(of: machine).filter { $0.last <= state.last }
+    /// Returns the names of this machine's files, except for those that couldn't be read.
+    func ownFiles() -> [FleetFileName] {
+        (memory.files[machine] ?? [:]).values.filter { !$0.isVariant }.map(\.name).sorted()
     }
 
     /// Returns the newest edits of keys in files of this machine's.
@@ -206,10 +206,6 @@ package final class FileExchange {
     private func receive(_ received: inout Received, at milliseconds: UInt64) throws {
         try checkOwnFiles(&received)
         let machines = try transport.machines()
-        if received.state.readsOwn {
-            for name in try transport.files(of: machine) { received.own += try open(name)?.file.sets ?? [] }
-            received.state.endReadingOwn()
-        }
         var present: [MachineID: NumberRanges] = [:]
         for other in machines where other != machine {
             do {
@@ -266,27 +262,35 @@ package final class FileExchange {
         return reading
     }
 
-    /// Finds out whether this machine's files are all there as it has written them, and otherwise asks for a snapshot.
+    /// Reads this machine's files, and finds out whether they are all there as it has written them. Otherwise, a
+    /// snapshot is due.
     ///
-    /// - Throws: `isCopied` if another program has written as this machine; `noOwnFiles` if the disk may be missing.
+    /// - Throws: `isCopied` if another program has written as this machine, or if edits were lost both here and in the
+    ///   folder; `noOwnFiles` if the disk may be missing.
     private func checkOwnFiles(_ received: inout Received) throws {
         let state = received.state
-        guard state.last > 0 else { return }
+        guard state.last > 0 else { return received.state.endReadingOwn() }
         try prepare(state)
         let versions = try transport.versions(of: machine)
         let former = memory.files[machine] ?? [:]
         let reading = try read(versions, of: machine, after: former)
-        if let refused = reading.refused.first { throw FleetFailure.system(refused.path, refused.error) }
+        for file in reading.refused { received.problems["own/\(file.text)"] = .unreadable(file.path, file.error) }
         let files = reading.files.values.filter { $0.error == nil }
         let end = Receipt(NumberRanges(1...state.last), link: state.link)
         if files.contains(where: { $0.name.last > end.numbers.last }) { throw FleetFailure.isCopied }
         if KnownFile.areForked(former.values + files, with: end) { throw FleetFailure.isCopied }
         memory.files[machine] = reading.files
+        received.own = reading.contents.flatMap(\.file.sets)
         var numbers = NumberRanges()
         for file in files where !file.isVariant { numbers.insert(file.name.first...file.name.last) }
-        if numbers.contains(1...state.last) { return }
+        if numbers.contains(1...state.last) { return received.state.endReadingOwn() }
+        // As this machine, it would say that it has all of its edits. Other machines may have them.
+        if state.readsOwn, reading.refused.isEmpty { throw FleetFailure.isCopied }
+        received.state.needsRepair = true
         received.problems["own"] = .ownFiles
-        received.state.needsSnapshot = true
+        for (text, file) in reading.files where file.isVariant && file.error != nil {
+            received.problems["own/\(text)"] = .variant(machine, text)
+        }
     }
 
     /// Receives what another machine has sent; returns the numbers of its files.
