@@ -595,12 +595,39 @@ struct FleetTests {
         one.backUp()
         let copy = world.add()
         copy.restore(from: one, withFolder: true)
+        let id = one.id
         one.change(["k0": 3], of: "d0")
         copy.change(["k1": 4], of: "d0")
         for machine in [one, copy] { world.runOne(machine) }
         #expect(world.rest(passing: 30_000))
         for machine in [one, other, copy] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
         #expect(copy.id != one.id)
+        #expect(other.connector?.problems.values.contains(.copied(id)) == true)
+        world.wait(days: 1)
+        #expect(world.rest())
+        #expect(other.connector?.problems.values.contains(.copied(id)) == false)
+    }
+
+    @Test("A conflict copy is found in whatever order it and the original come", arguments: [false, true])
+    func conflictCopy(isFirst: Bool) throws {
+        let (world, one, other) = Self.pair()
+        let before = one.folder[one.id] ?? [:]
+        one.backUp()
+        var files: [String: [UInt8]] = [:]
+        for (key, name) in [("k0", "5-5.env"), ("k1", "5-5 (conflicted copy).env")] {
+            one.restore(withFolder: true)
+            one.change([key: 3], of: "d0")
+            world.runOne(one)
+            let file = try #require(one.folder[one.id]?.first { before[$0.key] == nil })
+            files[name.replacing("5-5", with: file.key.prefix { $0 != "." })] = file.value
+        }
+        for file in files.sorted(by: { ($0.key.count > $1.key.count) == isFirst }) {
+            other.folder[one.id]?[file.key] = file.value
+            world.runOne(other)
+        }
+        #expect(other.values["d0"] == ["k0": 3, "k1": 3])
+        #expect(other.connector?.problems.values.map(\.self) == [.copied(one.id)])
+        #expect(other.folder[other.id]?.keys.contains { $0.hasSuffix(".snap") } == true)
     }
 
     @Test("An own file that a tool has emptied is replaced, also while the connector runs", arguments: [false, true])
@@ -724,6 +751,95 @@ struct FleetTests {
         one.unreadableFiles = []
         #expect(world.rest())
         #expect(one.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A request for missing sets is repeated, also in a snapshot that replaces it, and ends with the subfolder")
+    func repeatedRequest() {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (gone, one, other) = (world.machines[0], world.machines[1], world.machines[2])
+        gone.change(["k0": 3], of: "d0")
+        world.runOne(gone)
+        one.folder[gone.id] = gone.folder[gone.id]
+        world.runOne(one)
+        one.change(["k1": 4], of: "d0")
+        world.runOne(one)
+        // The tool brings these files, and none that `other` writes before they are replaced.
+        other.folder[one.id] = one.folder[one.id]
+        for minutes in [0, 2, 2] as [UInt64] {
+            world.wait(milliseconds: minutes * 60_000)
+            world.runOne(other)
+        }
+        var requests = 0
+        func files() -> [FleetFile] {
+            (other.folder[other.id] ?? [:]).compactMap { name, bytes in
+                FleetFileName(name, of: other.id).flatMap { try? FleetFile($0, opening: bytes, with: PlainSeal()) }
+            }
+        }
+        requests = files().count { $0.missing == [gone.id] }
+        #expect(requests == 1)
+        world.wait(milliseconds: 3_600_000)
+        world.runOne(other)
+        #expect(files().count { $0.missing == [gone.id] } == 2)
+        other.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        world.runOne(other)
+        #expect(files().map(\.name.isSnapshot) == [true])
+        #expect(files().map(\.missing) == [[gone.id]])
+        // The last machine that has them is lost, too.
+        world.remove(gone)
+        world.remove(one)
+        world.runOne(other)
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A file that is incomplete at first is read again, even if nothing shows that it has changed")
+    func slowFile() throws {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let file = try #require(one.folder[one.id]?.first { other.folder[one.id]?[$0.key] == nil })
+        other.hasCoarseTimes = true
+        other.folder[one.id]?[file.key] = file.value.map { _ in 0 }
+        world.runOne(other)
+        other.folder[one.id]?[file.key] = file.value
+        world.runOne(other)
+        #expect(other.values["d0"]?["k0"] == 3)
+    }
+
+    @Test("A file whose edits have come with another machine's snapshot is no problem if it is damaged")
+    func damagedFileInSnapshot() throws {
+        let (world, gone, one, other) = Self.trio()
+        let file = try #require(gone.folder[gone.id]?.first { other.folder[gone.id]?[$0.key] == nil })
+        other.folder[gone.id]?[file.key] = []
+        world.runOne(other)
+        #expect(other.connector?.problems.isEmpty == false)
+        one.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        world.runOne(one)
+        other.folder[one.id] = one.folder[one.id]
+        world.runOne(other)
+        #expect(other.values["d0"] == ["k0": 1])
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
+    @Test("A machine that waits for days to join has nothing to say about that afterwards")
+    func longWait() throws {
+        let (world, one, _) = Self.pair()
+        let new = world.add()
+        new.prepare()
+        new.folder[one.id] = one.folder[one.id]
+        let exchange = FileExchange(of: new.id, by: new, with: PlainSeal())
+        let connector = try Connector(
+            new.id, following: new, by: exchange, keepingStateIn: new, scope: { _ in .roaming })
+        try connector.forgetFormerFleet()
+        for _ in 0..<4 {
+            _ = try connector.meet()
+            world.wait(days: 1)
+        }
+        try connector.join(connector.meet(), preferring: .fleet)
+        let sets = (new.folder[new.id] ?? [:]).flatMap { name, bytes in
+            FleetFileName(name, of: new.id).flatMap { try? FleetFile($0, opening: bytes, with: PlainSeal()) }?.sets ?? []
+        }
+        #expect(sets.count { $0.envelopes.isEmpty } == 1)
     }
 
     @Test("A placeholder for an own file is named, and makes at most one snapshot an hour")

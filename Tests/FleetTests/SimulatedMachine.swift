@@ -218,13 +218,15 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
 
     /// The machines whose subfolders can't be read.
     var unreadable: Set<MachineID> = []
+    /// Whether a file that is written on keeps its time.
+    var hasCoarseTimes = false
     /// The contents of files that can't be read.
     var unreadableFiles: Set<[UInt8]> = []
 
     func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
         if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }
         return (folder[machine] ?? [:]).mapValues {
-            FleetFileVersion([Int(truncatingIfNeeded: ContentHash($0).value), $0.count])
+            FleetFileVersion([hasCoarseTimes ? 0 : Int(truncatingIfNeeded: ContentHash($0).value), $0.count])
         }
     }
 

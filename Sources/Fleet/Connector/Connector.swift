@@ -206,7 +206,8 @@ package final class Connector {
         if state.files != received.state { (state.files, isChanged) = (received.state, true) }
         for set in received.own { _ = state.replica.receive(set) }
         for (set, other) in received.sets { receive(set, of: other) }
-        if received.hasWord { unsent.append(EnvelopeSet([], cursor: nil)) }
+        // A machine that joins has nothing to say yet.
+        if received.hasWord, state.hasJoined, unsent.isEmpty { unsent.append(EnvelopeSet([], cursor: nil)) }
         problems = problems.filter { !$1.isOfReception }.merging(received.problems) { $1 }
     }
 

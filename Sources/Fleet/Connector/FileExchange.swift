@@ -3,8 +3,9 @@ import DefaultsCore
 /// The exchange by files, which a tool carries: each machine writes numbered sets of edits, and now and then a snapshot
 /// that stands for them.
 ///
-/// A file counts by its contents. Whatever opens is received, whoever writes as its machine, in whatever order, and
-/// under whatever name a tool has given it. Nothing can be lost by that, since edits say themselves what they knew.
+/// A file counts by its contents. Each file that opens is received, even if another program has written it as its
+/// machine, in any order, and under any name that a tool has given it. Nothing can be lost by that, since edits say
+/// themselves what they knew.
 /// Chain and vectors then tell what else is to be done:
 ///
 /// - Another program has written one of this machine's files, or another machine has more of them than this one's state
@@ -24,19 +25,26 @@ package final class FileExchange {
     private static let patience: UInt64 = 30_000
     /// The time in milliseconds after which a machine that edits nothing says what it has received.
     private static let wordInterval: UInt64 = 86_400_000
+    /// The time in milliseconds after which a file asks again for sets that are still missing.
+    private static let askInterval: UInt64 = 3_600_000
+    /// The time in milliseconds for which a copied machine is reported.
+    private static let reportTime: UInt64 = 86_400_000
 
     /// The knowledge that ends with this connector.
     private struct Memory {
         /// The files of all machines that were read, by their names.
         var files: [MachineID: [String: KnownFile]] = [:]
-        /// The other machines as which more than one has written.
-        var copied: Set<MachineID> = []
+        /// The other machines as which more than one has written, and when that was found, in milliseconds since 1970.
+        var copied: [MachineID: UInt64] = [:]
         /// The times since which files have been missing or lost, in milliseconds since 1970.
         var since: [String: UInt64] = [:]
-        /// The first missing sets for which a file has asked last.
-        var asked: [MachineID: UInt64] = [:]
-        /// The machines for whose sets the next file asks.
-        var asking: [MachineID] = []
+        /// The machines of which sets are missing, with the first of these.
+        var missing: [MachineID: UInt64] = [:]
+        /// The time at which a file was to ask for them last.
+        var asked: UInt64?
+        /// Whether the next file asks for them. Snapshots always do, since they replace files that others may not have
+        /// read.
+        var asks = false
     }
 
     /// The outcome of a reception.
@@ -127,7 +135,8 @@ package final class FileExchange {
         at milliseconds: UInt64
     ) throws {
         var file = file
-        (file.previous, file.missing) = (state.link, memory.asking)
+        file.previous = state.link
+        if memory.asks || file.name.isSnapshot { file.missing = memory.missing.keys.sorted() }
         file.vector = state.vector.filter { !machines.contains($0.key) }
         let bytes = try file.sealed(with: seal)
         do { try transport.add("\(file.name)", bytes) } catch FleetFailure.system(let path, let error) {
@@ -136,7 +145,7 @@ package final class FileExchange {
         let known = KnownFile(name: file.name, link: ContentHash(bytes), previous: file.previous)
         memory.files[machine, default: [:]]["\(file.name)"] = known
         state.add(file, link: known.link, at: milliseconds)
-        memory.asking = []
+        memory.asks = false
     }
 
     /// Writes a snapshot.
@@ -204,7 +213,7 @@ package final class FileExchange {
     }
 
     private func receive(_ received: inout Received, at milliseconds: UInt64) throws {
-        try checkOwnFiles(&received)
+        try checkOwnFiles(&received, at: milliseconds)
         let machines = try transport.machines()
         var present: [MachineID: NumberRanges] = [:]
         for other in machines where other != machine {
@@ -232,27 +241,34 @@ package final class FileExchange {
 
     /// Reads those of a machine's files that have changed.
     private func read(
-        _ versions: [String: FleetFileVersion], of machine: MachineID, after former: [String: KnownFile]
+        _ versions: [String: FleetFileVersion], of machine: MachineID, after former: [String: KnownFile],
+        at milliseconds: UInt64
     ) throws -> Reading {
         var reading = Reading()
         let names = versions.keys.compactMap { text in FleetFileName(file: text, of: machine).map { (text, $0) } }
         for (text, name) in names.sorted(by: { ($0.1, $0.0.count) < ($1.1, $1.0.count) }) {
             reading.files[text] = former[text]
-            guard let version = versions[text], former[text]?.version != version else { continue }
+            guard let version = versions[text], former[text]?.version != version || former[text]?.isNew == true
+            else { continue }
             do {
                 let bytes = try transport.contents(of: text, of: machine)
                 reading.files[text] = nil
                 guard let bytes else { continue }
                 var file = KnownFile(
                     name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
-                if let former = former[text], former.link == file.link {
-                    (file.previous, file.error) = (former.previous, former.error)
+                let known = former[text].flatMap { $0.link == file.link ? $0 : nil }
+                if let known {
+                    (file.previous, file.error) = (known.previous, known.error)
                 } else {
                     do throws(FleetFileError) {
                         let contents = try FleetFile(name, opening: bytes, with: seal)
                         file.previous = contents.previous
                         reading.contents.append((contents, file.link))
                     } catch { file.error = error }
+                }
+                if file.error == .incomplete {
+                    file.found = known?.found ?? milliseconds
+                    file.isNew = file.found <= milliseconds && milliseconds < file.found + Self.patience
                 }
                 reading.files[text] = file
             } catch FleetFailure.system(let path, let error) {
@@ -267,13 +283,13 @@ package final class FileExchange {
     ///
     /// - Throws: `isCopied` if another program has written as this machine, or if edits were lost both here and in the
     ///   folder; `noOwnFiles` if the disk may be missing.
-    private func checkOwnFiles(_ received: inout Received) throws {
+    private func checkOwnFiles(_ received: inout Received, at milliseconds: UInt64) throws {
         let state = received.state
         guard state.last > 0 else { return received.state.endReadingOwn() }
         try prepare(state)
         let versions = try transport.versions(of: machine)
         let former = memory.files[machine] ?? [:]
-        let reading = try read(versions, of: machine, after: former)
+        let reading = try read(versions, of: machine, after: former, at: milliseconds)
         for file in reading.refused { received.problems["own/\(file.text)"] = .unreadable(file.path, file.error) }
         let files = reading.files.values.filter { $0.error == nil }
         let end = Receipt(NumberRanges(1...state.last), link: state.link)
@@ -298,8 +314,8 @@ package final class FileExchange {
         from other: MachineID, into received: inout Received, at milliseconds: UInt64
     ) throws -> NumberRanges {
         let versions = try transport.versions(of: other)
-        let former = memory.files[other] ?? unchangedFiles(versions, of: other, in: received.state)
-        let reading = try read(versions, of: other, after: former)
+        let former = try memory.files[other] ?? unchangedFiles(versions, of: other, in: received.state)
+        let reading = try read(versions, of: other, after: former, at: milliseconds)
         let end = received.state.received[other] ?? Receipt()
         for (file, link) in reading.contents {
             received.state.accept(file, link: link, on: machine, at: milliseconds)
@@ -307,18 +323,21 @@ package final class FileExchange {
         }
         memory.files[other] = reading.files
         received.state.digests[other] = KnownFile.digest(of: reading.files)
-        // Whatever becomes of the two files, a snapshot has the edits of both.
         let files = Array(former.values) + reading.files.values
-        if !reading.contents.isEmpty, KnownFile.areForked(files, with: end), memory.copied.insert(other).inserted {
-            received.state.needsSnapshot = true
+        if !reading.contents.isEmpty, KnownFile.areForked(files, with: end) {
+            // A snapshot has the edits of both files, even if only one of them stays.
+            if memory.copied.updateValue(milliseconds, forKey: other) == nil { received.state.needsSnapshot = true }
+            received.state.needsRepair = true
         }
-        if memory.copied.contains(other), received.state.needsSnapshot {
+        if let time = memory.copied[other], milliseconds < time + Self.reportTime {
             received.problems["\(other) copied"] = .copied(other)
         }
         var present = NumberRanges()
+        // A snapshot of any machine may have what is in a file.
+        let had = received.state.vector[other]?.numbers
         for (text, file) in reading.files.sorted(by: { $0.key < $1.key }) {
             let numbers = file.name.first...file.name.last
-            let isRead = received.state.received[other]?.numbers.contains(numbers) == true
+            let isRead = had?.contains(numbers) == true
             // A tool brings back what it has put something else in the place of.
             if file.error == nil || file.isVariant { present.insert(numbers) }
             switch file.error {
@@ -341,16 +360,21 @@ package final class FileExchange {
     /// Returns the files of a machine that were received before this connector began, if all are as they were then.
     private func unchangedFiles(
         _ versions: [String: FleetFileVersion], of other: MachineID, in state: FilesState
-    ) -> [String: KnownFile] {
+    ) throws -> [String: KnownFile] {
         guard let digest = state.digests[other], let received = state.received[other]?.numbers else { return [:] }
         var known: [String: KnownFile] = [:]
         for (text, version) in versions {
-            guard let name = FleetFileName(file: text, of: other),
-                received.contains(name.first...name.last),
-                let bytes = (try? transport.contents(of: text, of: other)) ?? nil
-            else { continue }
-            known[text] = KnownFile(
-                name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
+            guard let name = FleetFileName(file: text, of: other), received.contains(name.first...name.last) else {
+                continue
+            }
+            do {
+                guard let bytes = try transport.contents(of: text, of: other) else { continue }
+                known[text] = KnownFile(
+                    name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
+            } catch FleetFailure.system {
+                // It is read again like a file that has changed, and reported then.
+                return [:]
+            }
         }
         return KnownFile.digest(of: known) == digest ? known : [:]
     }
@@ -370,19 +394,22 @@ package final class FileExchange {
             current[subject] = begin
             return milliseconds - begin >= time
         }
-        var sent = state.received.mapValues(\.numbers.last)
+        /// The sets of each other machine that any machine says it has.
+        var claims = state.received.mapValues { _ in NumberRanges() }
         for (other, receipt) in state.heard.values.flatMap(\.vector) {
             if other == machine {
                 try compare(receipt, with: &received.state)
             } else {
-                sent[other] = max(sent[other] ?? 0, receipt.numbers.last)
+                claims[other, default: NumberRanges()].formUnion(receipt.numbers)
             }
         }
         let vector = state.vector
         var missing: [MachineID: UInt64] = [:]
-        for (other, last) in sent {
+        for (other, claimed) in claims {
             let had = (vector[other]?.numbers ?? NumberRanges()).union(present[other])
-            if let number = had.firstMissing(upTo: last) {
+            // Without its subfolder, nothing comes that no machine has.
+            let last = max(claimed.last, state.received[other]?.numbers.last ?? 0)
+            if let number = present[other] == nil ? had.first(missingFrom: claimed) : had.firstMissing(upTo: last) {
                 // One problem with a machine's files is enough.
                 if !received.problems.keys.contains(where: { $0.hasPrefix(other.text) }) {
                     received.problems["\(other) missing"] = .missing(other, number)
@@ -393,15 +420,15 @@ package final class FileExchange {
             guard let numbers = state.received[other]?.numbers, !stands.contains(numbers) else { continue }
             // The machine's own snapshot may not have come yet, but nothing comes without its subfolder.
             if present[other] == nil || lasts("\(other) gone", for: Self.patience) {
-                received.state.needsSnapshot = true
+                received.state.needsRepair = true
             }
         }
         memory.since = current
-        if !missing.isEmpty, missing != memory.asked {
-            memory.asking = missing.keys.sorted()
-            received.hasWord = true
+        let hasAsked = memory.asked.map { $0 <= milliseconds && milliseconds < $0 + Self.askInterval } ?? false
+        if !missing.isEmpty, missing != memory.missing || !hasAsked {
+            (memory.asks, memory.asked, received.hasWord) = (true, milliseconds, true)
         }
-        memory.asked = missing
+        memory.missing = missing
     }
 
     /// Compares what another machine has of this one with what this one has written.

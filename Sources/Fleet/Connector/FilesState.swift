@@ -104,7 +104,7 @@ package struct FilesState: Hashable, Sendable {
         // It lacks what this machine has.
         for third in file.missing {
             guard let numbers = vector[third]?.numbers else { continue }
-            if file.vector[third]?.numbers.contains(numbers) != true { needsSnapshot = true }
+            if file.vector[third]?.numbers.contains(numbers) != true { needsRepair = true }
         }
     }
 

@@ -44,11 +44,20 @@ package struct NumberRanges: Hashable, Sendable {
         return first.upperBound < limit ? first.upperBound + 1 : nil
     }
 
+    /// Returns the first of other numbers that is missing; `nil` if none is.
+    func first(missingFrom others: NumberRanges) -> UInt64? {
+        for range in others.ranges where !contains(range) {
+            guard let own = ranges.first(where: { $0.contains(range.lowerBound) }) else { return range.lowerBound }
+            return own.upperBound + 1
+        }
+        return nil
+    }
+
     package func contains(_ numbers: ClosedRange<UInt64>) -> Bool {
         ranges.contains { $0.lowerBound <= numbers.lowerBound && numbers.upperBound <= $0.upperBound }
     }
 
-    func contains(_ others: NumberRanges) -> Bool { others.ranges.allSatisfy(contains) }
+    package func contains(_ others: NumberRanges) -> Bool { others.ranges.allSatisfy(contains) }
 
     mutating func formUnion(_ others: NumberRanges) { for range in others.ranges { insert(range) } }
 
@@ -91,16 +100,6 @@ extension NumberRanges {
         }
     }
 
-    /// Reads the ranges of several machines.
-    static func byMachine(_ value: PropertyListValue?) -> [MachineID: NumberRanges]? {
-        guard case .dictionary(let entries)? = value else { return nil }
-        var ranges: [MachineID: NumberRanges] = [:]
-        for (text, value) in entries {
-            guard let machine = MachineID(text), let numbers = NumberRanges(value) else { return nil }
-            ranges[machine] = numbers
-        }
-        return ranges
-    }
 }
 
 extension FleetVector {

@@ -198,9 +198,10 @@ struct Overview {
         }
         requests = found.filter { names[$0] == nil }.compactMap { member.request(of: $0) }
         let now = Timestamp.now().milliseconds
+        let received = state.files.vector
         for id in Set(found).union(names.keys).union(state.times.keys).sorted() where id != member.membership.machine {
             let unread = FleetFileName.all(in: (try? member.folder.names(of: id)) ?? [], of: id).count { name in
-                state.files.received[id]?.numbers.contains(name.first...name.last) != true
+                received[id]?.numbers.contains(name.first...name.last) != true
             }
             let times = state.times[id]
             // It only waits for its approval, or has given up.
