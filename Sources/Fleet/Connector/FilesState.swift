@@ -52,6 +52,12 @@ package struct FilesState: Hashable, Sendable {
         return vector
     }
 
+    /// Returns whether machines say that they have all that this one has of another.
+    package func isEverywhere(_ other: MachineID, among machines: [MachineID]) -> Bool {
+        guard let numbers = vector[other]?.numbers else { return false }
+        return machines.allSatisfy { heard[$0]?.vector[other]?.numbers.contains(numbers) == true }
+    }
+
     /// The number of sets after which a snapshot stands for them.
     private static let snapshotDistance: UInt64 = 1_000
 

@@ -52,6 +52,26 @@ struct Member {
             by: FileExchange(of: membership.machine, by: folder, with: secret), keepingStateIn: home, scope: scope)
     }
 
+    /// Returns the former identifiers of this machine, which nothing seems to need anymore: no other machine has used
+    /// one since, and all machines say that they have what was written as it.
+    ///
+    /// A machine that was copied, and hasn't been online since, may still use it.
+    func unusedIdentifiers(_ state: ConnectorState, names: [MachineID: MachineName]) throws -> [MachineID] {
+        let machines = try folder.machines()
+        let others = machines.filter { other in
+            other != membership.machine && state.replica.former[other] == nil && names[other]?.hasLeft != true
+        }
+        return try state.replica.former.keys.sorted().filter { former in
+            let entry = state.replica.newest[FleetKey(TravelRules.machines.description, former.text)]
+            guard let entry, state.replica.isOwn(entry) else { return false }
+            guard machines.contains(former) else { return true }
+            let numbers = state.files.vector[former]?.numbers
+            let isRead = FleetFileName.all(in: try folder.names(of: former), of: former)
+                .allSatisfy { numbers?.contains($0.first...$0.last) == true }
+            return isRead && state.files.isEverywhere(former, among: others)
+        }
+    }
+
     /// Connects to the agent.
     static func client() throws -> AgentClient {
         guard let client = try AgentClient(.current) else {
@@ -100,7 +120,10 @@ struct MachineName {
 
     /// Reads the names of all machines, from the domain that travels.
     static func all(_ backend: any Backend) throws -> [MachineID: MachineName] {
-        let values = try backend.snapshot(of: Domain(TravelRules.machines)).values
+        all(try backend.snapshot(of: Domain(TravelRules.machines)).values)
+    }
+
+    static func all(_ values: DomainValues) -> [MachineID: MachineName] {
         var names: [MachineID: MachineName] = [:]
         for (key, value) in values {
             guard let machine = MachineID(key), case .dictionary(let entries) = value else { continue }

@@ -81,7 +81,8 @@ extension FleetProblem {
             )
         case .file(let machine, let file, .laterVersion):
             (
-                "The file \(machine)/\(file) of \(name(machine)) was written by a later version. Upgrade defaultsd.",
+                "The file \(machine)/\(file) of \(name(machine)) was written by another version. Upgrade defaultsd on "
+                    + "all machines.",
                 false
             )
         case .unreadable(let path, let number): ("\(path) can't be read: \(SystemCall.message(number)).", false)

@@ -29,21 +29,17 @@ struct Run: ParsableCommand {
 
     private func follow(_ first: Member) throws {
         var member = first
-        var isRenewed = false
         var reporter = try Reporter(member.home)
         let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
         var failures = 0
         while true {
             do {
                 let follower = try Follower(member)
-                if isRenewed { try follower.announceRenewal() }
-                isRenewed = false
                 try follower.follow(reporter: &reporter) { failures = 0 }
             } catch FleetFailure.isCopied {
                 do {
                     try member.home.renew()
                     member = try Member()
-                    isRenewed = true
                     Failure.report(
                         "This machine's state was restored from a backup, or copied to another machine. It goes on as "
                             + "\(member.membership.machine), with all that it has.")
@@ -68,9 +64,10 @@ private final class Follower {
     private let client: AgentClient
     private let connector: Connector
     private let scopes: Scopes
-    private let folder: FolderTransport
-    private let machine: MachineID
-    private let name: String
+    private let member: Member
+    private var folder: FolderTransport { member.folder }
+    private var machine: MachineID { member.membership.machine }
+    private var name: String { member.membership.name }
     private var watcher: DirectoryWatcher?
     private var watched: [MachineID] = []
 
@@ -86,8 +83,7 @@ private final class Follower {
         client = try Member.client()
         let scopes = Scopes()
         connector = try member.connector(of: client) { scopes.current.scope(of: $0) }
-        (self.scopes, folder) = (scopes, member.folder)
-        (machine, name) = (member.membership.machine, member.membership.name)
+        (self.scopes, self.member) = (scopes, member)
     }
 
     /// Follows until the connector must be replaced.
@@ -116,6 +112,7 @@ private final class Follower {
                     // Others may have put anything where a request was.
                     try? JoinRequest.removeAnswers(of: machine, from: folder)
                     if try connector.isAnnounced { try announce() }
+                    try markFormerIdentifiers()
                 }
                 while try connector.step(receiving: receives) { receives = false }
                 problems = connector.problems.mapValues { $0.report(of: connector.name) }
@@ -144,12 +141,13 @@ private final class Follower {
     /// it.
     private func announce() throws { try connector.announce(MachineName(name: name).propertyList) }
 
-    /// Marks the former identifier in the list of machines as one that is no longer used.
+    /// Marks former identifiers in the list of machines as ones that are no longer used.
     ///
-    /// If another machine uses it, since its state was copied, that one announces itself again.
-    func announceRenewal() throws {
-        try announce()
-        for former in connector.state.replica.former.keys.sorted() {
+    /// If another machine uses one nevertheless, since its state was copied, that one announces itself again.
+    private func markFormerIdentifiers() throws {
+        if connector.state.replica.former.isEmpty { return }
+        let names = MachineName.all(try client.snapshot(of: TravelRules.machines).values)
+        for former in try member.unusedIdentifiers(connector.state, names: names) where names[former] != nil {
             try connector.announce(MachineName(name: name, hasLeft: true).propertyList, as: former)
         }
     }

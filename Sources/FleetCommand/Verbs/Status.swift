@@ -213,10 +213,16 @@ struct Overview {
                     id: id, name: names[id], newest: times?.newest, received: times?.received, unread: unread,
                     ahead: ahead > Stamp.tolerance ? ahead / 1_000 : 0))
         }
-        for former in state.replica.former.keys.sorted() where found.contains(former) && names[former]?.hasLeft == true {
+        // If the folder can't be read, that is said already.
+        let unused = (try? member.unusedIdentifiers(state, names: names)) ?? []
+        for former in state.replica.former.keys.sorted() where found.contains(former) {
             problems.append(
                 "This machine's state was restored from a backup or copied, so that it goes on under a new identifier. "
-                    + "Nothing is lost. Once all machines are up to date, remove the subfolder \(former).")
+                    + "Nothing is lost. "
+                    + (unused.contains(former)
+                        ? "If no other machine is its copy, you may remove the subfolder \(former): all machines have "
+                            + "what is in it."
+                        : "The subfolder \(former) is still needed."))
         }
         let unreadable = TravelRules(added).unreadable.map(\.quotedForShell)
         if !unreadable.isEmpty {
