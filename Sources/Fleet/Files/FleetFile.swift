@@ -18,7 +18,7 @@ package struct FleetFile: Hashable, Sendable {
     package init(_ name: FleetFileName, _ sets: [EnvelopeSet]) { (self.name, self.sets) = (name, sets) }
 
     /// The first line of a file, up to the fleet's number.
-    private static let version = Array("defaults-fleet 1 ".utf8)
+    private static let version = Array("defaults-fleet 2 ".utf8)
 
     /// One change set may be as large as the agent accepts.
     private static let limits = PropertyListLimits(bytes: 256 << 20)
@@ -41,7 +41,7 @@ package struct FleetFile: Hashable, Sendable {
     package init(_ name: FleetFileName, opening bytes: [UInt8], with seal: some FleetSeal) throws(FleetFileError) {
         let head = Self.head(of: seal)
         guard bytes.count > head.count, bytes.starts(with: Self.version.dropLast(2)) else { throw .incomplete }
-        guard bytes.starts(with: Self.version) else { throw .laterVersion }
+        guard bytes.starts(with: Self.version) else { throw .otherVersion }
         guard bytes.starts(with: head) else { throw .otherFleet }
         let value: PropertyListValue
         do {
@@ -50,10 +50,10 @@ package struct FleetFile: Hashable, Sendable {
         } catch { throw .incomplete }
         guard case .dictionary(let entries) = value, case .array(let sets)? = entries["sets"],
             let vector = FleetVector(entries["vector"])
-        else { throw .laterVersion }
+        else { throw .otherVersion }
         var read: [EnvelopeSet] = []
         for set in sets {
-            guard let set = EnvelopeSet(set) else { throw .laterVersion }
+            guard let set = EnvelopeSet(set) else { throw .otherVersion }
             read.append(set)
         }
         self.init(name, read)
@@ -87,8 +87,8 @@ package enum FleetFileError: Error, Sendable, Hashable {
     case incomplete
     /// It is of another fleet, with another key.
     case otherFleet
-    /// A later version of the program has written it.
-    case laterVersion
+    /// Another version of the program has written it.
+    case otherVersion
 }
 
 /// The name of a file of a machine: the numbers of its first and last set, or of a snapshot, the last that is in it.

@@ -63,7 +63,7 @@ struct Member {
         }
         return try state.replica.former.keys.sorted().filter { former in
             let entry = state.replica.newest[FleetKey(TravelRules.machines.description, former.text)]
-            guard let entry, state.replica.isOwn(entry) else { return false }
+            if let entry, !state.replica.isOwn(entry) { return false }
             guard machines.contains(former) else { return true }
             let numbers = state.files.vector[former]?.numbers
             let isRead = FleetFileName.all(in: try folder.names(of: former), of: former)

@@ -79,11 +79,10 @@ extension FleetProblem {
                     + "`defaults fleet leave` there, and join again. If it has left already, remove the subfolder "
                     + "\(machine).", false
             )
-        case .file(let machine, let file, .laterVersion):
+        case .file(let machine, let file, .otherVersion):
             (
                 "The file \(machine)/\(file) of \(name(machine)) was written by another version. Upgrade defaultsd on "
-                    + "all machines.",
-                false
+                    + "all machines.", false
             )
         case .unreadable(let path, let number): ("\(path) can't be read: \(SystemCall.message(number)).", false)
         case .missing(let machine, let number):
