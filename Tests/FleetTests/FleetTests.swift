@@ -839,8 +839,9 @@ struct FleetTests {
             world.wait(days: 1)
         }
         try connector.join(connector.meet(), preferring: .fleet)
-        let sets = (new.folder[new.id] ?? [:]).flatMap { name, bytes in
-            FleetFileName(name, of: new.id).flatMap { try? FleetFile($0, opening: bytes, with: PlainSeal()) }?.sets ?? []
+        let sets = (new.folder[new.id] ?? [:]).flatMap { name, bytes -> [EnvelopeSet] in
+            let file = FleetFileName(name, of: new.id).flatMap { try? FleetFile($0, opening: bytes, with: PlainSeal()) }
+            return file?.sets ?? []
         }
         #expect(sets.count { $0.envelopes.isEmpty } == 1)
     }

@@ -248,7 +248,8 @@ package final class Connector {
             hasGap = try !isAway && agent.barrier(of: nil) == state.cursor
             return nil
         }
-        return (state.replica.snapshot(of: values) { rules.reason(against: $0) == nil && !unknown.contains($0) }, unknown)
+        let set = state.replica.snapshot(of: values) { rules.reason(against: $0) == nil && !unknown.contains($0) }
+        return (set, unknown)
     }
 
     /// Records an edit on this machine that has lost, until the key is edited here again.

@@ -42,8 +42,9 @@ package final class FileExchange {
         var missing: [MachineID: UInt64] = [:]
         /// The time at which a file was to ask for them last.
         var asked: UInt64?
-        /// Whether the next file asks for them. Snapshots always do, since they replace files that others may not have
-        /// read.
+        /// Whether the next file asks for them.
+        ///
+        /// Snapshots always do, since they replace files that others may not have read.
         var asks = false
     }
 
@@ -278,8 +279,9 @@ package final class FileExchange {
         return reading
     }
 
-    /// Reads this machine's files, and finds out whether they are all there as it has written them. Otherwise, a
-    /// snapshot is due.
+    /// Reads this machine's files, and finds out whether they are all there as it has written them.
+    ///
+    /// Otherwise, a snapshot is due.
     ///
     /// - Throws: `isCopied` if another program has written as this machine, or if edits were lost both here and in the
     ///   folder; `noOwnFiles` if the disk may be missing.
