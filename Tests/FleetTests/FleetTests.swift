@@ -41,6 +41,9 @@ struct FleetTests {
     @Test("The last edit counts on all machines, whatever tools do to files")
     func damage() { Self.tryOut(250, World.Kind(damagesFiles: true)) }
 
+    @Test("Edits of lost machines that any machine has reach all, also if that one holds them back")
+    func lostMachines() { Self.tryOut(250, World.Kind(losesMachines: true, holdsValuesBack: true)) }
+
     @Test("Machines come to have the same values after homes are restored")
     func restoredHomes() { Self.tryOut(250, World.Kind(restoresHomes: true)) }
 
@@ -348,9 +351,12 @@ struct FleetTests {
         #expect(last > 0)
         #expect(other.connector?.state.files.vector[gone.id]?.numbers.contains(last...last) != true)
         #expect(one.connector?.state.files.needsRepair == true)
+        let problems = other.connector?.problems.values.map(\.self) ?? []
+        #expect(problems.contains { if case .missing(gone.id, _) = $0 { true } else { false } })
         #expect(world.heal())
         #expect(one.connector?.state.files.needsRepair == false)
         #expect(other.values["d0"] == ["k0": 2])
+        #expect(other.connector?.problems.isEmpty == true)
     }
 
     @Test("A machine joins with what the approving one has, although files of another one are missing for good")

@@ -20,6 +20,10 @@ final class World {
         var restoresHomes = false
         /// Machines are copied.
         var copiesMachines = false
+        /// Machines are lost, and their subfolders are removed.
+        var losesMachines = false
+        /// The manifests of some machines hold a key back.
+        var holdsValuesBack = false
     }
 
     private let kind: Kind
@@ -68,6 +72,7 @@ final class World {
         let machine = SimulatedMachine(MachineID.random(using: &random), in: self)
         let offsets: [Int64] = [0, -5_000, 30_000, -86_400_000, 86_400_000]
         if kind.hasWrongClocks { machine.clockOffset = offsets.randomElement(using: &random) ?? 0 }
+        if kind.holdsValuesBack, chance(40) { machine.held = ["k2"] }
         machines.append(machine)
         for _ in 0..<4 { edit(machine) }
     }
@@ -122,6 +127,7 @@ final class World {
             if kind.damagesFiles { damageFile(of: machine) }
             if kind.restoresHomes { restore(machine) }
             if kind.copiesMachines, machines.count < 4 { copy(machine) }
+            if kind.losesMachines { lose(machine) }
         case 93 where machines.count < 4: addMachine()
         case 94..<96: milliseconds += UInt64.random(in: 0...86_400_000, using: &random)
         default: carryRemovals(to: machine)
@@ -160,6 +166,7 @@ final class World {
         // A machine may have joined without its state's knowledge.
         if machine.isJoining || !machine.hasJoined && machine.hasSent { uncertain.insert(key) }
         guard machine.hasJoined else { return }
+        if machine.held.contains(key.key) { return }
         // An edit of a machine that doesn't know yet that the key travels loses to those that travel.
         if machine.values[TravelRules.list]?[key.domain] == nil { return }
         // The fleet may never have known of what is removed.
@@ -218,6 +225,14 @@ final class World {
         guard machine.hasJoined else { return }
         machine.backUp()
         add().restore(from: machine, withFolder: true)
+        distrustAll()
+    }
+
+    /// Loses a machine.
+    private func lose(_ machine: SimulatedMachine) {
+        guard machines.count > 2, machines.allSatisfy(\.hasJoined) else { return }
+        remove(machine)
+        // Its last edits may be lost with it.
         distrustAll()
     }
 
@@ -411,14 +426,16 @@ final class World {
             for key in Self.keys {
                 let fleetKey = FleetKey(domain.description, key)
                 guard rules.reason(against: fleetKey) == nil else { continue }
-                let values = machines.map { $0.values[domain]?[key] }
+                let values = machines.filter { !$0.held.contains(key) }.map { $0.values[domain]?[key] }
                 if Set(values).count > 1 { findings.append("\(fleetKey) has \(values).") }
+                let edits = machines.map { $0.connector?.state.replica.newest[fleetKey] }
+                if kind.losesMachines, Set(edits).count > 1 { findings.append("\(fleetKey) has the edits \(edits).") }
                 // With right clocks and complete logs, the last edit counts, whatever has happened in between.
                 guard !kind.hasWrongClocks, !kind.losesLogs, !kind.changesList, !uncertain.contains(fleetKey),
                     let written = last[fleetKey]
                 else { continue }
-                if values[0] != written {
-                    findings.append("\(fleetKey) is \(values[0] as Any), not \(written as Any).")
+                if let value = values.first, value != written {
+                    findings.append("\(fleetKey) is \(value as Any), not \(written as Any).")
                 }
             }
         }

@@ -170,7 +170,7 @@ package final class Connector {
         } else {
             _ = state.replica.receive(set)
         }
-        if set.envelopes.contains(where: { isApproval($0.key) }) { state.files.needsSnapshot = true }
+        if end != nil, set.envelopes.contains(where: { isApproval($0.key) }) { state.files.needsSnapshot = true }
         isChanged = true
     }
 

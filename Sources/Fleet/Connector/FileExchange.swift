@@ -25,7 +25,7 @@ package final class FileExchange {
     private static let patience: UInt64 = 30_000
     /// The time in milliseconds after which a machine that edits nothing says what it has received.
     private static let wordInterval: UInt64 = 86_400_000
-    /// The time in milliseconds after which a file asks again for sets that are still missing.
+    /// The time in milliseconds after which a file asks again for sets that are still missing; then it doubles.
     private static let askInterval: UInt64 = 3_600_000
     /// The time in milliseconds for which a copied machine is reported.
     private static let reportTime: UInt64 = 86_400_000
@@ -40,8 +40,10 @@ package final class FileExchange {
         var since: [String: UInt64] = [:]
         /// The machines of which sets are missing, with the first of these.
         var missing: [MachineID: UInt64] = [:]
-        /// The time at which a file was to ask for them last.
-        var asked: UInt64?
+        /// The time in milliseconds since 1970 at which a file is to ask for them again.
+        var nextRequest: UInt64 = 0
+        /// The time in milliseconds between the last request and the next.
+        var interval: UInt64 = 0
         /// Whether the next file asks for them.
         ///
         /// Snapshots always do, since they replace files that others may not have read.
@@ -130,15 +132,11 @@ package final class FileExchange {
         }
     }
 
-    /// Adds the next file of this machine's, whose vector has all machines but some.
-    private func add(
-        _ file: FleetFile, lacking machines: Set<MachineID> = [], updating state: inout FilesState,
-        at milliseconds: UInt64
-    ) throws {
+    /// Adds the next file of this machine's.
+    private func add(_ file: FleetFile, updating state: inout FilesState, at milliseconds: UInt64) throws {
         var file = file
-        file.previous = state.link
+        (file.previous, file.vector) = (state.link, state.vector)
         if memory.asks || file.name.isSnapshot { file.missing = memory.missing.keys.sorted() }
-        file.vector = state.vector.filter { !machines.contains($0.key) }
         let bytes = try file.sealed(with: seal)
         do { try transport.add("\(file.name)", bytes) } catch FleetFailure.system(let path, let error) {
             throw FleetFailure.notWritten(path, error)
@@ -156,8 +154,7 @@ package final class FileExchange {
     ///
     /// - Parameters:
     ///   - set: The newest edits.
-    ///   - machines: The machines of which an edit isn't among them, since its value is unknown here. The snapshot
-    ///     doesn't stand for their sets.
+    ///   - machines: The machines of which an edit isn't among them, since its value is unknown here.
     ///   - state: The state.
     ///   - milliseconds: The time.
     /// - Throws: The reason why it can't be written.
@@ -165,8 +162,9 @@ package final class FileExchange {
         _ set: EnvelopeSet, lacking machines: Set<MachineID>, updating state: inout FilesState, at milliseconds: UInt64
     ) throws {
         let name = FleetFileName(machine: machine, first: 1, last: state.last + 1, isSnapshot: true)
-        try add(FleetFile(name, [set]), lacking: machines, updating: &state, at: milliseconds)
-        if !machines.isEmpty { state.markIncomplete(at: milliseconds) }
+        var file = FleetFile(name, [set])
+        file.omitted = machines.sorted()
+        try add(file, updating: &state, at: milliseconds)
     }
 
     /// Returns the names of this machine's files, except for those that couldn't be read.
@@ -426,9 +424,11 @@ package final class FileExchange {
             }
         }
         memory.since = current
-        let hasAsked = memory.asked.map { $0 <= milliseconds && milliseconds < $0 + Self.askInterval } ?? false
-        if !missing.isEmpty, missing != memory.missing || !hasAsked {
-            (memory.asks, memory.asked, received.hasWord) = (true, milliseconds, true)
+        if !missing.isEmpty, missing != memory.missing || milliseconds >= memory.nextRequest {
+            // No machine may have them anymore.
+            memory.interval = missing == memory.missing ? 2 * memory.interval : Self.askInterval
+            memory.nextRequest = milliseconds + memory.interval
+            (memory.asks, received.hasWord) = (true, true)
         }
         memory.missing = missing
     }

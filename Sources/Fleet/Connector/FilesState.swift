@@ -75,13 +75,10 @@ package struct FilesState: Hashable, Sendable {
         (last, self.link, owes) = (file.name.last, link, nil)
         if file.sets.contains(where: \.isEndOfBeginning) { hasJoined = true }
         guard file.name.isSnapshot else { return }
-        if needsRepair { repaired = milliseconds }
-        (snapshot, stood) = (last, file.vector.mapValues(\.numbers))
-        (needsSnapshot, needsRepair) = (false, false)
+        let isIncomplete = !file.omitted.isEmpty
+        if needsRepair || isIncomplete { repaired = milliseconds }
+        (snapshot, stood, needsSnapshot, needsRepair) = (last, file.stands, false, isIncomplete)
     }
-
-    /// Records that the newest snapshot lacks an edit.
-    mutating func markIncomplete(at milliseconds: UInt64) { (needsRepair, repaired) = (true, milliseconds) }
 
     /// Records that the machine has read its own edits again.
     mutating func endReadingOwn() { readsOwn = false }
@@ -99,8 +96,8 @@ package struct FilesState: Hashable, Sendable {
         if file.name.isSnapshot {
             let approval = FleetKey(TravelRules.machines.description, machine.text)
             if file.sets.contains(where: { $0.envelopes.contains { $0.key == approval } }) { hasApproval = true }
-            for (third, receipt) in file.vector where third != machine {
-                covered[third, default: NumberRanges()].formUnion(receipt.numbers)
+            for (third, numbers) in file.stands where third != machine {
+                covered[third, default: NumberRanges()].formUnion(numbers)
             }
         }
         if let word = heard[other], word.number >= file.name.last { return }

@@ -14,8 +14,15 @@ package struct FleetFile: Hashable, Sendable {
     package var vector: FleetVector = [:]
     /// The machines of which its writer lacks sets, which it asks others for.
     package var missing: [MachineID] = []
+    /// The machines of which a snapshot lacks an edit, since its writer doesn't know the value anymore.
+    var omitted: [MachineID] = []
 
     package init(_ name: FleetFileName, _ sets: [EnvelopeSet]) { (self.name, self.sets) = (name, sets) }
+
+    /// The sets of other machines that a snapshot stands for.
+    var stands: [MachineID: NumberRanges] {
+        vector.filter { !omitted.contains($0.key) }.mapValues(\.numbers)
+    }
 
     /// The first line of a file, up to the fleet's number.
     private static let version = Array("defaults-fleet 2 ".utf8)
@@ -29,7 +36,9 @@ package struct FleetFile: Hashable, Sendable {
     package func sealed(with seal: some FleetSeal) throws -> [UInt8] {
         var entries: DomainValues = ["sets": .array(sets.map(\.propertyList)), "vector": vector.propertyList]
         entries["previous"] = previous?.propertyList
-        if !missing.isEmpty { entries["missing"] = .array(missing.map { .string($0.text) }) }
+        for (machines, name) in [(missing, "missing"), (omitted, "omitted")] where !machines.isEmpty {
+            entries[name] = .array(machines.map { .string($0.text) })
+        }
         let value = PropertyListValue.dictionary(entries)
         return Self.head(of: seal) + (try seal.close(try value.write(as: .binary), for: name.context))
     }
@@ -58,8 +67,11 @@ package struct FleetFile: Hashable, Sendable {
         }
         self.init(name, read)
         (previous, self.vector) = (ContentHash(entries["previous"]), vector)
-        if case .array(let machines)? = entries["missing"] {
-            missing = machines.compactMap { if case .string(let text) = $0 { MachineID(text) } else { nil } }
+        for (path, name) in [(\FleetFile.missing, "missing"), (\.omitted, "omitted")] {
+            guard case .array(let machines)? = entries[name] else { continue }
+            self[keyPath: path] = machines.compactMap {
+                if case .string(let text) = $0 { MachineID(text) } else { nil }
+            }
         }
     }
 }
