@@ -226,7 +226,8 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
         if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }
         return (folder[machine] ?? [:]).mapValues {
-            FleetFileVersion([hasCoarseTimes ? 0 : Int(truncatingIfNeeded: ContentHash($0).value), $0.count])
+            let number = hasCoarseTimes ? 0 : Int(truncatingIfNeeded: ContentHash($0).value)
+            return FleetFileVersion([number, $0.count], changedAt: hasCoarseTimes ? now.milliseconds : 0)
         }
     }
 

@@ -132,7 +132,7 @@ package final class Connector {
         try save()
         // The files are needed once more.
         guard !state.files.readsOwn, var (set, unknown) = try newestEdits() else { return false }
-        let files = exchange.ownFiles()
+        let files = exchange.ownFiles(state.files)
         // What is held back here, or changes too often, stays as it was sent.
         let sent = try exchange.newestEdits(in: files, of: unknown)
         set.envelopes += sent.values.sorted { $0.key < $1.key }

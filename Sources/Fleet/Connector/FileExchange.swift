@@ -168,8 +168,9 @@ package final class FileExchange {
     }
 
     /// Returns the names of this machine's files, except for those that couldn't be read.
-    func ownFiles() -> [FleetFileName] {
-        (memory.files[machine] ?? [:]).values.filter { !$0.isVariant }.map(\.name).sorted()
+    func ownFiles(_ state: FilesState) -> [FleetFileName] {
+        (memory.files[machine] ?? [:]).values.filter { !$0.isVariant }.map(\.name).filter { $0.last <= state.last }
+            .sorted()
     }
 
     /// Returns the newest edits of keys in files of this machine's.
@@ -247,17 +248,16 @@ package final class FileExchange {
         let names = versions.keys.compactMap { text in FleetFileName(file: text, of: machine).map { (text, $0) } }
         for (text, name) in names.sorted(by: { ($0.1, $0.0.count) < ($1.1, $1.0.count) }) {
             reading.files[text] = former[text]
-            guard let version = versions[text], former[text]?.version != version || former[text]?.isNew == true
-            else { continue }
+            guard let version = versions[text] else { continue }
+            if let former = former[text], former.version == version, !former.isUncertain { continue }
             do {
                 let bytes = try transport.contents(of: text, of: machine)
                 reading.files[text] = nil
                 guard let bytes else { continue }
                 var file = KnownFile(
                     name: name, isVariant: "\(name)" != text, version: version, link: ContentHash(bytes))
-                let known = former[text].flatMap { $0.link == file.link ? $0 : nil }
-                if let known {
-                    (file.previous, file.error) = (known.previous, known.error)
+                if let former = former[text], former.link == file.link {
+                    (file.previous, file.error) = (former.previous, former.error)
                 } else {
                     do throws(FleetFileError) {
                         let contents = try FleetFile(name, opening: bytes, with: seal)
@@ -265,10 +265,7 @@ package final class FileExchange {
                         reading.contents.append((contents, file.link))
                     } catch { file.error = error }
                 }
-                if file.error == .incomplete {
-                    file.found = known?.found ?? milliseconds
-                    file.isNew = file.found <= milliseconds && milliseconds < file.found + Self.patience
-                }
+                file.isUncertain = file.error == .incomplete && version.isRecent(at: milliseconds)
                 reading.files[text] = file
             } catch FleetFailure.system(let path, let error) {
                 reading.refused.append((name, text, path, error))

@@ -12,11 +12,8 @@ struct KnownFile {
     var previous: ContentHash?
     /// The reason why it can't be used.
     var error: FleetFileError?
-    /// The time in milliseconds since 1970 at which an incomplete file was read first.
-    var found: UInt64 = 0
-    /// Whether an incomplete file is read again although its version is the same: a tool may write on within the
-    /// resolution of its times.
-    var isNew = false
+    /// Whether it is incomplete, and a tool may have written on although its version is the same.
+    var isUncertain = false
 
     /// Finds out whether files of a machine aren't parts of one chain: more than one has written as that machine.
     ///

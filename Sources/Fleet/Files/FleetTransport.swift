@@ -24,11 +24,24 @@ package protocol FleetTransport {
     func prepare() throws
 }
 
-/// A file's identity, size and times, or in a test, its contents: an equal version has equal contents.
+/// A file's identity, size and times, or in a test, its contents: an equal version has equal contents, unless a program
+/// writes on within the resolution of the times.
 package struct FleetFileVersion: Hashable, Sendable {
     private let numbers: [Int]
+    /// The time of the last change in milliseconds since 1970.
+    private let time: UInt64
 
-    package init(_ numbers: [Int]) { self.numbers = numbers }
+    package init(_ numbers: [Int], changedAt time: UInt64) { (self.numbers, self.time) = (numbers, time) }
+
+    /// The coarsest resolution, that of FAT, in milliseconds.
+    private static let resolution: UInt64 = 2_000
+    /// The time in milliseconds by which the clock of a file server may be ahead.
+    private static let tolerance: UInt64 = 60_000
+
+    /// Returns whether a file with this version may have other contents than a while ago.
+    func isRecent(at milliseconds: UInt64) -> Bool {
+        milliseconds < time + Self.resolution && time < milliseconds + Self.tolerance
+    }
 }
 
 extension FleetTransport {

@@ -75,10 +75,12 @@ package struct FolderTransport: FleetTransport {
             for name in try Self.names(in: subfolder) {
                 do throws(SystemCall.Failure) {
                     let status = try FileStatus(at: name, below: subfolder.number)
-                    versions[name] = FleetFileVersion([
+                    let numbers = [
                         Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec,
                         status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
-                    ])
+                    ]
+                    let time = Timestamp(status.st_ctim).milliseconds
+                    versions[name] = FleetFileVersion(numbers, changedAt: time)
                 } catch {
                     // A tool may have removed it since.
                     if error.number != ENOENT { throw error }

@@ -88,7 +88,8 @@ extension FleetProblem {
         case .missing(let machine, let number):
             (
                 "Files of \(name(machine)) (\(machine)) are missing, from number \(number) on. Once a machine that has "
-                    + "them runs, it sends what is in them. If none has them, remove the subfolder \(machine).", true
+                    + "them runs, it sends what is in them. If none has them, remove the subfolder \(machine), and "
+                    + "those of other machines that are lost.", true
             )
         case .variant(let machine, let file):
             (
