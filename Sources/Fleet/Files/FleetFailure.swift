@@ -1,7 +1,7 @@
 /// A reason why the fleet's files can't be used.
 package enum FleetFailure: Error {
-    /// This machine's state isn't the newest, or not the only one: it was restored from a backup, or copied to another
-    /// machine. It goes on under a new identifier.
+    /// This machine's state isn't the newest, or not the only one: it was restored from a backup, copied to another
+    /// machine, or lost together with files in the folder. It goes on under a new identifier.
     case isCopied
     /// The folder has neither this machine's subfolder nor any other one's, as if its disk weren't there.
     case noOwnFiles
