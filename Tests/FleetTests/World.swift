@@ -384,7 +384,11 @@ final class World {
     /// Lets everything arrive, and all connectors do what is left; returns whether they come to rest.
     func heal() -> Bool {
         for machine in machines where machine.isAway { move(machine) }
-        for machine in machines { machine.unreadableFiles = [] }
+        for machine in machines {
+            machine.unreadableFiles = []
+            // If all subfolders are gone, people make them, as the failure says.
+            if machine.hasJoined { machine.prepare() }
+        }
         // Edits of busy keys are sent the next day.
         return rest(passing: 86_400_000 * 2)
     }
