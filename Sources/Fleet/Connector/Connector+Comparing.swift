@@ -92,15 +92,23 @@ extension Connector {
     }
 
     /// Finds what the fleet doesn't have of a domain.
+    ///
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - meaning: The meaning of values that the fleet doesn't have.
+    ///   - milliseconds: The latest time at which they may have been set.
+    ///   - snapshot: The domain's values as of the cursor; `nil` for the current ones.
+    ///   - isWanted: Whether a key is compared.
+    /// - Throws: If the agent can't be used.
     func compare(
-        _ domain: String, as meaning: Meaning, at milliseconds: UInt64,
+        _ domain: String, as meaning: Meaning, at milliseconds: UInt64, in snapshot: DomainSnapshot? = nil,
         where isWanted: (FleetKey) -> Bool = { _ in true }
     ) throws(DefaultsError) {
         // Until the machine has joined, nobody knows which values are new.
         let meaning = state.hasJoined || meaning == .addition ? meaning : .beginning
         let name = try DomainName(domain)
         let hasFile = agent.fileTime(of: name) != nil
-        let snapshot = try agent.snapshot(of: name)
+        let snapshot = if let snapshot { snapshot } else { try agent.snapshot(of: name) }
         // Its last good values may be missing; when it is repaired, records come.
         if snapshot.damage != nil { return }
         let values = snapshot.values
@@ -182,13 +190,27 @@ extension Connector {
 
     /// Sends the values that the fleet doesn't have, which lose to every edit.
     func sendBeginnings() throws(DefaultsError) {
-        for domain in try domains() { try compare(domain, as: .beginning, at: 0) }
+        for domain in try domains() {
+            try compare(domain, as: .beginning, at: 0, in: try currentSnapshot(of: domain))
+        }
+    }
+
+    /// Returns the values of a domain once all records have been passed on that are in it: an edit of this moment isn't
+    /// one from before.
+    private func currentSnapshot(of domain: String) throws(DefaultsError) -> DomainSnapshot {
+        while true {
+            let snapshot = try agent.snapshot(of: try DomainName(domain))
+            try follow(to: snapshot.cursor)
+            if state.cursor == snapshot.cursor { return snapshot }
+        }
     }
 
     /// Sends what the manifests held back until now.
     package func scopesHaveChanged(from former: (FleetKey) -> TravelRules.Scope) throws {
         for domain in try domains() {
-            try compare(domain, as: .release, at: 0) { rules.reason(against: $0, scope: former($0)) != nil }
+            try compare(domain, as: .release, at: 0, in: try currentSnapshot(of: domain)) {
+                rules.reason(against: $0, scope: former($0)) != nil
+            }
         }
         try save()
     }
