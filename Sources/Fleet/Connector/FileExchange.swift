@@ -320,11 +320,13 @@ package final class FileExchange {
         }
         memory.files[other] = reading.files
         received.state.digests[other] = KnownFile.digest(of: reading.files)
-        let files = Array(former.values) + reading.files.values
-        if !reading.contents.isEmpty, KnownFile.areForked(files, with: end) {
+        let files = Array(former.values)
+        if !reading.contents.isEmpty, KnownFile.areForked(files + reading.files.values, with: end),
+            !KnownFile.areForked(files, with: end)
+        {
             // A snapshot has the edits of both files, even if only one of them stays.
-            if memory.copied.updateValue(milliseconds, forKey: other) == nil { received.state.needsSnapshot = true }
-            received.state.needsRepair = true
+            received.state.needsSnapshot = true
+            memory.copied[other] = milliseconds
         }
         if let time = memory.copied[other], milliseconds < time + Self.reportTime {
             received.problems["\(other) copied"] = .copied(other)
