@@ -4,9 +4,9 @@ import ArgumentParser
 package enum FleetHelp {
     package static let discussion = """
         A fleet is a folder that Syncthing, Nextcloud, Dropbox, a network file system or a USB stick carries from \
-        machine to machine. Each machine writes files of its own there, in which nobody without the fleet's key \
-        can read a name or a value. Only what you add travels, except for keys that belong to one machine. \
-        Of two edits of a key, the later one wins on all machines; the other stays in the history.
+        machine to machine. Each machine writes files of its own there; a machine needs the fleet's key to read the \
+        names and values in them. Only what you add travels, except for keys that belong to one machine. Of two edits \
+        of a key, the later one wins on all machines; the other stays in the history.
 
         `join` makes this machine a member, and `approve` lets another one join that shows a code. `add` and \
         `remove` change what travels. `status` shows the machines, or why keys of a domain are held back. `review` \
