@@ -39,6 +39,14 @@ final class FolderTests {
         return names.sorted()
     }
 
+    @Test("A file that goes is absent, but not one whose subfolder goes")
+    func absence() throws {
+        let folder = try folder()
+        #expect(try folder.contents(of: "1-1.env", of: machine) == nil)
+        rmdir("\(path)/\(machine)")
+        #expect(throws: FleetFailure.self) { try folder.contents(of: "1-1.env", of: machine) }
+    }
+
     @Test("Nothing behind a link in place of the machine's own subfolder is read, written or removed")
     func ownLink() throws {
         let folder = try folder()

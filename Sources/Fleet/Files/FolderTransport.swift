@@ -82,8 +82,9 @@ package struct FolderTransport: FleetTransport {
                     let time = Timestamp(status.st_ctim).milliseconds
                     versions[name] = FleetFileVersion(numbers, changedAt: time)
                 } catch {
-                    // A tool may have removed it since.
-                    if error.number != ENOENT { throw error }
+                    // A tool may have removed it since. Another one is refused when its contents are read.
+                    if error.number == ENOENT { continue }
+                    versions[name] = FleetFileVersion([-Int(error.number)], changedAt: 0)
                 }
             }
             return versions
@@ -101,8 +102,8 @@ package struct FolderTransport: FleetTransport {
             if status.st_size > Self.maximumSize { throw SystemCall.Failure(number: EFBIG) }
             return try file.read(upTo: Int(status.st_size))
         } catch {
-            // A link isn't a machine's file.
-            if error.number == ENOENT || error.number == ELOOP { return nil }
+            // A link isn't a machine's file. A file that is missing with its subfolder may be there.
+            if error.number == ELOOP || error.number == ENOENT && (try? subfolder(of: machine)) != nil { return nil }
             throw failure(error, of: machine, at: name)
         }
     }
