@@ -291,7 +291,7 @@ package final class FileExchange {
         let files = reading.files.values.filter { $0.error == nil }
         let end = Receipt(NumberRanges(1...state.last), link: state.link)
         if files.contains(where: { $0.name.last > end.numbers.last }) { throw FleetFailure.isCopied }
-        if KnownFile.areForked(former.values + files, with: end) { throw FleetFailure.isCopied }
+        if !KnownFile.forks(in: former.values + files, with: end).isEmpty { throw FleetFailure.isCopied }
         memory.files[machine] = reading.files
         received.own = reading.contents.flatMap(\.file.sets)
         var numbers = NumberRanges()
@@ -321,9 +321,8 @@ package final class FileExchange {
         memory.files[other] = reading.files
         received.state.digests[other] = KnownFile.digest(of: reading.files)
         let files = Array(former.values)
-        if !reading.contents.isEmpty, KnownFile.areForked(files + reading.files.values, with: end),
-            !KnownFile.areForked(files, with: end)
-        {
+        func forks(in files: [KnownFile]) -> Set<ContentHash> { KnownFile.forks(in: files, with: end) }
+        if !reading.contents.isEmpty, !forks(in: files + reading.files.values).isSubset(of: forks(in: files)) {
             // A snapshot has the edits of both files, even if only one of them stays.
             received.state.needsSnapshot = true
             memory.copied[other] = milliseconds
@@ -442,7 +441,7 @@ package final class FileExchange {
         }
         guard let link = receipt.link else { return }
         for file in (memory.files[machine] ?? [:]).values where !file.isVariant && file.error == nil {
-            if file.name.last == last, file.link != link { throw FleetFailure.isCopied }
+            if file.name.last == last && file.link != link || file.name.isBeyond(last) { throw FleetFailure.isCopied }
         }
     }
 }

@@ -15,31 +15,29 @@ struct KnownFile {
     /// Whether it is incomplete, and a tool may have written on although its version is the same.
     var isUncertain = false
 
-    /// Finds out whether files of a machine aren't parts of one chain: more than one has written as that machine.
+    /// Finds where files of a machine aren't parts of one chain: more than one machine has written as that one.
     ///
     /// - Parameters:
     ///   - files: The files, of which some may be missing.
     ///   - end: The number and the hash of a file that is a part.
-    /// - Returns: Whether they aren't.
-    static func areForked(_ files: [KnownFile], with end: Receipt) -> Bool {
+    /// - Returns: The hashes of the files that don't fit.
+    static func forks(in files: [KnownFile], with end: Receipt) -> Set<ContentHash> {
         /// The hashes of the files that end, and that begin, after a number.
-        var links: [UInt64: ContentHash] = [:]
-        var followers: [UInt64: ContentHash] = [:]
-        links[end.numbers.last] = end.link
-        func isSecond(_ link: ContentHash?, at number: UInt64, in links: inout [UInt64: ContentHash]) -> Bool {
-            guard let link else { return false }
-            return links.updateValue(link, forKey: number).map { $0 != link } ?? false
+        var links: [UInt64: Set<ContentHash>] = [:]
+        var followers: [UInt64: Set<ContentHash>] = [:]
+        if let link = end.link { links[end.numbers.last] = [link] }
+        for file in files where file.error == nil {
+            links[file.name.last, default: []].insert(file.link)
+            followers[file.name.previous, default: []].insert(file.link)
+            if let previous = file.previous { links[file.name.previous, default: []].insert(previous) }
         }
-        return files.contains { file in
-            file.error == nil
-                && (isSecond(file.link, at: file.name.last, in: &links)
-                    || isSecond(file.previous, at: file.name.previous, in: &links)
-                    || isSecond(file.link, at: file.name.previous, in: &followers))
-        }
+        // No file begins before that end, and ends after it.
+        let longer = end.link == nil ? [] : files.filter { $0.error == nil && $0.name.isBeyond(end.numbers.last) }
+        return Set([links, followers].flatMap(\.values).filter { $0.count > 1 }.joined()).union(longer.map(\.link))
     }
 
     /// Returns the hashes of those files that can be used, combined.
     static func digest(of files: [String: KnownFile]) -> ContentHash {
-        ContentHash(value: files.values.reduce(0) { $1.error == nil ? $0 ^ $1.link.value : $0 })
+        ContentHash(value: files.values.reduce(0) { $1.error == nil ? $0 &+ $1.link.value : $0 })
     }
 }

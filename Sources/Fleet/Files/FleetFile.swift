@@ -162,6 +162,9 @@ package struct FleetFileName: Hashable, Sendable, Comparable, CustomStringConver
     /// The number of the set before those in the file.
     var previous: UInt64 { isSnapshot ? last - 1 : first - 1 }
 
+    /// Whether the file has a set and the one after it, so that no other file of the chain ends between them.
+    func isBeyond(_ number: UInt64) -> Bool { !isSnapshot && first <= number && number < last }
+
     package var description: String { isSnapshot ? "\(last).snap" : "\(first)-\(last).env" }
 
     /// The context of the contents, so that a file can't stand in for another.
