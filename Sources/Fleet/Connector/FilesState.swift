@@ -95,7 +95,9 @@ package struct FilesState: Hashable, Sendable {
         received[other, default: Receipt()].insert(file.name, link: link)
         if file.name.isSnapshot {
             let approval = FleetKey(TravelRules.machines.description, machine.text)
-            if file.sets.contains(where: { $0.envelopes.contains { $0.key == approval } }) { hasApproval = true }
+            // Its writer must have all that the approving machine had.
+            let approvers = file.sets.flatMap(\.envelopes).filter { $0.key == approval }.map(\.stamp.machine)
+            if approvers.contains(where: { $0 == other || file.stands[$0]?.isWhole == true }) { hasApproval = true }
             for (third, numbers) in file.stands where third != machine {
                 covered[third, default: NumberRanges()].formUnion(numbers)
             }

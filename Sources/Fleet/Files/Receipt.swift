@@ -44,6 +44,9 @@ package struct NumberRanges: Hashable, Sendable {
         return first.upperBound < limit ? first.upperBound + 1 : nil
     }
 
+    /// Whether it has all numbers from 1 to its last.
+    var isWhole: Bool { ranges.count == 1 && firstMissing(upTo: last) == nil }
+
     /// Returns the first of other numbers that is missing; `nil` if none is.
     func first(missingFrom others: NumberRanges) -> UInt64? {
         for range in others.ranges where !contains(range) {
