@@ -50,6 +50,12 @@ struct FleetTests {
     @Test("Machines come to have the same values although some are copies of others")
     func copies() { Self.tryOut(250, World.Kind(copiesMachines: true)) }
 
+    @Test("Machines come to have the same values although some are copies, and the list of what travels changes")
+    func copiesAndLists() { Self.tryOut(250, World.Kind(changesList: true, copiesMachines: true)) }
+
+    @Test("Machines come to have the same values although tools damage files of keys that some hold back")
+    func damageAndHeldBack() { Self.tryOut(250, World.Kind(damagesFiles: true, holdsValuesBack: true)) }
+
     // MARK: Single cases
 
     /// Creates two members, of which the first has a value that has travelled.
@@ -335,6 +341,27 @@ struct FleetTests {
         #expect(other.values["d0"] == ["k0": 1])
     }
 
+    @Test("A snapshot that lacks a value for good isn't repeated, and no other machine asks for what none can give")
+    func lostValue() throws {
+        let (world, gone, one, other) = Self.trio()
+        one.held = ["k0"]
+        one.connector = nil
+        one.change(["k0": 2], of: "d0")
+        world.remove(gone)
+        #expect(world.rest())
+        #expect(one.connector?.state.files.omitted.keys.map(\.self) == [gone.id])
+        one.change(["k1": 5], of: "d0")
+        #expect(world.rest())
+        #expect(other.values["d0"] == ["k1": 5])
+        let files = [one.folder, other.folder]
+        for _ in 0..<5 {
+            world.wait(milliseconds: 3_600_000)
+            #expect(world.rest())
+        }
+        #expect([one.folder, other.folder] == files)
+        #expect(other.connector?.problems.isEmpty == true)
+    }
+
     @Test("A snapshot doesn't stand for a machine of which it lacks an edit, and is repeated once it has it")
     func incompleteSnapshot() {
         let (world, gone, one, other) = Self.trio { one, _, world in
@@ -350,11 +377,9 @@ struct FleetTests {
         let last = one.connector?.state.files.vector[gone.id]?.numbers.last ?? 0
         #expect(last > 0)
         #expect(other.connector?.state.files.vector[gone.id]?.numbers.contains(last...last) != true)
-        #expect(one.connector?.state.files.needsRepair == true)
-        let problems = other.connector?.problems.values.map(\.self) ?? []
-        #expect(problems.contains { if case .missing(gone.id, _) = $0 { true } else { false } })
+        #expect(one.connector?.state.files.omitted.keys.map(\.self) == [gone.id])
         #expect(world.heal())
-        #expect(one.connector?.state.files.needsRepair == false)
+        #expect(one.connector?.state.files.omitted.isEmpty == true)
         #expect(other.values["d0"] == ["k0": 2])
         #expect(other.connector?.problems.isEmpty == true)
     }
@@ -553,8 +578,9 @@ struct FleetTests {
         #expect(world.rest(passing: 30_000))
         for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
         #expect(one.id != id)
-        #expect(one.connector?.state.files.isEverywhere(id, among: [other.id]) == true)
-        #expect(one.connector?.state.files.isEverywhere(id, among: [other.id, world.add().id]) == false)
+        let former = FleetFileName.all(in: one.folder[id]?.keys.map(\.self) ?? [], of: id)
+        #expect(!former.isEmpty)
+        #expect(former.allSatisfy { one.connector?.state.files.standsFor($0) == true })
     }
 
     @Test("A copy of a machine that never edits gets what the original edits, and both go on")
@@ -636,6 +662,276 @@ struct FleetTests {
         #expect(other.values["d0"] == ["k0": 3, "k1": 3])
         #expect(other.connector?.problems.values.map(\.self) == [.copied(one.id)])
         #expect(other.folder[other.id]?.keys.contains { $0.hasSuffix(".snap") } == true)
+    }
+
+    /// Creates two members, and files that two machines have written as the first one, in order.
+    private static func forkedPair(
+        _ count: Int
+    ) throws -> (world: World, one: SimulatedMachine, other: SimulatedMachine, forks: [[(String, [UInt8])]]) {
+        let (world, one, other) = Self.pair()
+        one.backUp()
+        var forks: [[(String, [UInt8])]] = []
+        for key in ["k0", "k1"] {
+            one.restore(withFolder: true)
+            var files: [(String, [UInt8])] = []
+            for number in 0..<count {
+                let before = one.folder[one.id] ?? [:]
+                one.change([key: .integer(Int64(30 + number))], of: "d0")
+                world.runOne(one)
+                let file = try #require(one.folder[one.id]?.first { before[$0.key] == nil })
+                files.append((file.key, file.value))
+            }
+            forks.append(files)
+        }
+        return (world, one, other, forks)
+    }
+
+    @Test("Each pair of different files with one number makes a snapshot that has the edits of both")
+    func laterForks() throws {
+        let (world, one, other, forks) = try Self.forkedPair(2)
+        let before = other.folder[other.id] ?? [:]
+        var snapshots: Set<String> = []
+        for number in 0..<2 {
+            for (fork, suffix) in zip(forks, ["", " (conflicted copy)"]) {
+                let (name, bytes) = fork[number]
+                other.folder[one.id]?["\(name.dropLast(4))\(suffix).env"] = bytes
+            }
+            world.runOne(other)
+            let names = other.folder[other.id]?.keys.filter { $0.hasSuffix(".snap") && before[$0] == nil } ?? []
+            snapshots.formUnion(names)
+            #expect(snapshots.count == number + 1)
+        }
+        #expect(other.values["d0"] == ["k0": 31, "k1": 31])
+    }
+
+    @Test("A restored machine is found also if its new file has sets beyond the last one that was received")
+    func longerFork() {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        one.backUp()
+        one.change(["k0": 3], of: "d0")
+        #expect(world.rest())
+        one.restore(withFolder: true)
+        other.connector = nil
+        for value in [5, 6] { one.change(["k1": .integer(Int64(value))], of: "d0") }
+        world.runOne(one)
+        other.folder[one.id] = one.folder[one.id]
+        world.runOne(other)
+        #expect(other.connector?.problems.values.contains(.copied(one.id)) == true)
+        #expect(world.rest(passing: 30_000))
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 6]) }
+    }
+
+    @Test("Two equal conflict copies that come while no connector runs are read")
+    func equalConflictCopies() throws {
+        let (world, one, other, forks) = try Self.forkedPair(1)
+        other.folder[one.id]?[forks[0][0].0] = forks[0][0].1
+        world.runOne(other)
+        other.connector = nil
+        for name in ["a", "b"] { other.folder[one.id]?["\(forks[1][0].0.dropLast(4)) (\(name)).env"] = forks[1][0].1 }
+        world.runOne(other)
+        #expect(other.values["d0"] == ["k0": 30, "k1": 30])
+        #expect(other.connector?.problems.values.contains(.copied(one.id)) == true)
+    }
+
+    @Test("A copied machine doesn't keep its missing files from being named")
+    func copiedAndMissing() throws {
+        let (world, one, other, forks) = try Self.forkedPair(3)
+        for number in [0, 2] { other.folder[one.id]?[forks[0][number].0] = forks[0][number].1 }
+        other.folder[one.id]?["\(forks[1][0].0.dropLast(4)) (a).env"] = forks[1][0].1
+        world.runOne(other)
+        let problems = other.connector?.problems.values.map(\.self) ?? []
+        #expect(problems.contains(.copied(one.id)))
+        #expect(problems.contains { if case .missing(one.id, _) = $0 { true } else { false } })
+    }
+
+    @Test("A snapshot has edits whose entry in the list came after it")
+    func lateEntry() {
+        let (world, one, other) = Self.pair()
+        one.change(["d2": true], of: TravelRules.list)
+        one.change(["k": 1], of: "d2")
+        world.runOne(one)
+        let withEntry = one.folder[one.id]
+        one.change(["k": 2], of: "d2")
+        world.runOne(one)
+        other.folder[one.id] = one.folder[one.id]?.filter { withEntry?[$0.key] == nil }
+        other.change(["new": ["Name": "new"]], of: TravelRules.machines)
+        world.runOne(other)
+        func edits() -> [PropertyListValue?] {
+            let files = (other.folder[other.id] ?? [:]).compactMap { name, bytes in
+                FleetFileName(name, of: other.id).flatMap { try? FleetFile($0, opening: bytes, with: PlainSeal()) }
+            }
+            let envelopes = files.flatMap(\.sets).flatMap(\.envelopes)
+            return envelopes.filter { $0.key == FleetKey("d2", "k") }.map(\.value)
+        }
+        #expect(edits() == [])
+        other.folder[one.id] = one.folder[one.id]
+        for _ in 0..<2 { world.runOne(other) }
+        #expect(edits() == [2])
+    }
+
+    @Test("A machine that can't give an edit of its own anymore goes on under another identifier")
+    func lostOwnEdit() throws {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        let (id, before) = (one.id, one.folder[one.id] ?? [:])
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let file = try #require(one.folder[id]?.first { before[$0.key] == nil })
+        one.folder[id]?[file.key] = nil
+        one.held = ["k0"]
+        one.connector = nil
+        one.change(["k0": 4], of: "d0")
+        one.change(["k1": 5], of: "d0")
+        #expect(world.rest(passing: 3_600_000))
+        #expect(one.id != id)
+        #expect(other.values["d0"] == ["k0": 1, "k1": 5])
+        let name = try #require(FleetFileName(file.key, of: id))
+        #expect(other.connector?.state.files.vector[id]?.numbers.contains(name.first...name.last) != true)
+    }
+
+    @Test("A connector doesn't go on with the state of another identifier")
+    func otherIdentifier() {
+        let (_, one, other) = Self.pair()
+        #expect(throws: DefaultsError.self) {
+            _ = try Connector(
+                other.id, following: one, by: FileExchange(of: other.id, by: one, with: PlainSeal()),
+                keepingStateIn: one, scope: { _ in .roaming })
+        }
+    }
+
+    @Test("A machine goes on although it can't read an own file that its state needs", arguments: [false, true])
+    func unreadableOwnFile(isNeeded: Bool) throws {
+        let (world, one, other) = Self.pair()
+        world.mayRenew = true
+        let (id, before) = (one.id, one.folder[one.id] ?? [:])
+        one.crashesWhenWriting = !isNeeded
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        one.crashesWhenWriting = false
+        let file = try #require(one.folder[id]?.first { before[$0.key] == nil })
+        one.unreadableFiles = [file.value]
+        one.connector = nil
+        if isNeeded { one.loseLog(and: "d0") }
+        other.change(["k1": 4], of: "d0")
+        #expect(world.rest(passing: 30_000))
+        #expect(one.id != id)
+        #expect(one.connector?.state.files.readsOwn == false)
+        #expect(one.values["d0"]?["k1"] == 4)
+        one.unreadableFiles = []
+        #expect(world.rest())
+        for machine in [one, other] { #expect(machine.values["d0"] == ["k0": 3, "k1": 4]) }
+    }
+
+    @Test("A machine whose subfolder was away still tells of files that are missing here")
+    func returnedSubfolder() {
+        let world = World(machines: 3)
+        #expect(world.heal())
+        let (one, other, third) = (world.machines[0], world.machines[1], world.machines[2])
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        third.folder[one.id] = one.folder[one.id]
+        world.runOne(third)
+        third.change(["k1": 4], of: "d0")
+        world.runOne(third)
+        for folder in [third.folder[third.id], nil, third.folder[third.id]] {
+            other.folder[third.id] = folder
+            world.runOne(other)
+            let problems = other.connector?.problems.values.map(\.self) ?? []
+            #expect(problems.contains { if case .missing(one.id, _) = $0 { true } else { false } } == (folder != nil))
+        }
+    }
+
+    @Test("Edits in a file that the system refuses to read come from a machine that has it")
+    func refusedFile() throws {
+        let (world, gone, one, other) = Self.trio()
+        let file = try #require(gone.folder[gone.id]?.first { other.folder[gone.id]?[$0.key] == nil })
+        other.folder[gone.id] = gone.folder[gone.id]
+        other.unreadableFiles = [file.value]
+        for _ in 0..<4 {
+            world.wait(milliseconds: 60_000)
+            world.runOne(other)
+            one.folder[other.id] = other.folder[other.id]
+            world.runOne(one)
+            other.folder[one.id] = one.folder[one.id]
+        }
+        world.runOne(other)
+        #expect(other.values["d0"] == ["k0": 1])
+    }
+
+    @Test("A machine that edits nothing says what it has received although its clock was years ahead meanwhile")
+    func wrongClock() {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        other.folder[one.id] = one.folder[one.id]
+        other.clockOffset = 10 * 365 * 86_400_000
+        world.runOne(other)
+        other.clockOffset = 0
+        let before = other.folder[other.id]
+        world.wait(days: 2)
+        world.runOne(other)
+        #expect(other.folder[other.id] != before)
+    }
+
+    @Test("A subfolder that goes between a reception and a snapshot is made again")
+    func removedSubfolderBeforeSnapshot() throws {
+        let (world, one, _) = Self.pair()
+        one.folder[one.id] = nil
+        #expect(try one.connector?.settle() == true)
+        #expect(one.folder[one.id]?.keys.map(\.self).count { $0.hasSuffix(".snap") } == 1)
+        #expect(world.rest())
+    }
+
+    @Test("Files that were only late make no snapshot after they have come")
+    func lateFiles() {
+        let (world, one, other) = Self.pair()
+        func bring(_ files: [String: [UInt8]], times: Int) {
+            other.folder[one.id] = files
+            for _ in 0..<times {
+                world.wait(milliseconds: 30_000)
+                world.runOne(other)
+            }
+        }
+        // The only snapshot of the hour.
+        bring([:], times: 3)
+        let files = one.folder[one.id] ?? [:]
+        bring(files, times: 1)
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        bring(one.folder[one.id] ?? [:], times: 1)
+        bring(files, times: 3)
+        #expect(other.connector?.state.files.isSnapshotDue(at: world.milliseconds + 86_400_000) == true)
+        bring(one.folder[one.id] ?? [:], times: 1)
+        #expect(other.connector?.state.files.isSnapshotDue(at: world.milliseconds + 86_400_000) == false)
+    }
+
+    @Test("A joiner doesn't take the snapshot of a machine that lacks files of the approving one for its snapshot")
+    func joinWithLaterSnapshot() throws {
+        let (world, one, other) = Self.pair()
+        one.change(["k0": 3], of: "d0")
+        world.runOne(one)
+        let new = world.add()
+        let before = one.folder[one.id]
+        // Its file is there, but not yet its snapshot.
+        one.crashesWhenWriting = true
+        one.change([new.id.text: ["Name": "new"]], of: TravelRules.machines)
+        world.runOne(one)
+        new.prepare()
+        let connector = try Connector(
+            new.id, following: new, by: FileExchange(of: new.id, by: new, with: PlainSeal()), keepingStateIn: new,
+            scope: { _ in .roaming })
+        try connector.forgetFormerFleet()
+        let approval = (one.folder[one.id] ?? [:]).filter { before?[$0.key] == nil }
+        #expect(approval.count == 1)
+        for (files, isComplete) in [(approval, false), (one.folder[one.id] ?? [:], true)] {
+            other.folder[one.id] = (other.folder[one.id] ?? [:]).merging(files) { $1 }
+            other.change(["new": ["Name": .string("\(isComplete)")]], of: TravelRules.machines)
+            world.runOne(other)
+            new.folder[other.id] = other.folder[other.id]
+            _ = try connector.meet()
+            #expect(connector.hasApproval == isComplete)
+        }
     }
 
     @Test("An own file that a tool has emptied is replaced, also while the connector runs", arguments: [false, true])

@@ -178,7 +178,7 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
         stored = state.renewed(as: new).propertyList
         former.append(id)
         (id, connector) = (new, nil)
-        folder[new] = [:]
+        prepare()
     }
 
     // MARK: The state
@@ -206,7 +206,13 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     var folder: [MachineID: [String: [UInt8]]] = [:]
 
     func machines() throws -> [MachineID] { folder.keys.sorted() }
-    func names(of machine: MachineID) throws -> [String] { (folder[machine] ?? [:]).keys.sorted() }
+    func names(of machine: MachineID) throws -> [String] { try files(in: machine).keys.sorted() }
+
+    private func files(in machine: MachineID) throws -> [String: [UInt8]] {
+        if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }
+        return folder[machine] ?? [:]
+    }
+
     func contents(of name: String, of machine: MachineID) throws -> [UInt8]? {
         if let contents = folder[machine]?[name], unreadableFiles.contains(contents) {
             throw FleetFailure.system("\(machine)/\(name)", 13)
@@ -224,8 +230,7 @@ final class SimulatedMachine: FleetAgent, FleetStore, FleetTransport {
     var unreadableFiles: Set<[UInt8]> = []
 
     func versions(of machine: MachineID) throws -> [String: FleetFileVersion] {
-        if unreadable.contains(machine) { throw FleetFailure.system("\(machine)", 13) }
-        return (folder[machine] ?? [:]).mapValues {
+        try files(in: machine).mapValues {
             let number = hasCoarseTimes ? 0 : Int(truncatingIfNeeded: ContentHash($0).value)
             return FleetFileVersion([number, $0.count], changedAt: hasCoarseTimes ? now.milliseconds : 0)
         }

@@ -215,9 +215,13 @@ final class World {
         guard machine.hasJoined else { return }
         guard machine.hasBackup, chance(50) else { return machine.backUp() }
         distrustAll()
-        // Approvals may be lost with it, and are repeated, as `join` says.
-        for other in machines where other.approver === machine { other.approver = nil }
+        repeatApprovals(by: machine)
         machine.restore(withFolder: chance(50))
+    }
+
+    /// Repeats approvals that may be lost with a machine's files, as `join` says.
+    private func repeatApprovals(by machine: SimulatedMachine) {
+        for other in machines where other.approver === machine { other.approver = nil }
     }
 
     /// Adds a copy of a machine.
@@ -263,7 +267,10 @@ final class World {
         } catch is Crash {
             machine.connector = nil
         } catch FleetFailure.isCopied {
-            if !kind.restoresHomes, !kind.copiesMachines, !mayRenew { findings.append("A machine seems copied.") }
+            // An own file that can't be read may have edits that the machine doesn't know.
+            let mayRenew = mayRenew || kind.restoresHomes || kind.copiesMachines || kind.damagesFiles
+            if !mayRenew { findings.append("A machine seems copied.") }
+            if kind.damagesFiles { repeatApprovals(by: machine) }
             do { try machine.renew(as: .random(using: &random)) } catch { findings.append("\(error)") }
         } catch let error as DefaultsError where error.code == .notSaved {
             machine.connector = nil

@@ -221,6 +221,13 @@ extension Connector {
         for change in changes { state.list[change.key] = change.new }
         rules = TravelRules(state.list)
         isChanged = true
+        func isListed(_ key: FleetKey, by rules: TravelRules) -> Bool { rules.reason(against: key) == nil }
+        // The newest snapshot doesn't have edits of keys that come to travel only now.
+        if state.files.snapshot > 0,
+            state.replica.newest.keys.contains(where: { !isListed($0, by: former) && isListed($0, by: rules) })
+        {
+            state.files.needsRepair = true
+        }
         func wasHeld(_ key: FleetKey) -> Bool { former.reason(against: key, scope: scope(key)) != nil }
         let patterns = Set(changes.map { TravelRules.Entry($0.key).domain }).map { GlobPattern($0) }
         for domain in try domains() where patterns.contains(where: { $0.matches(domain) }) {
@@ -231,9 +238,7 @@ extension Connector {
         // Somebody may have named a busy key.
         try sendDelayed { rules.reason(against: $0, changes: state.counts[$0]) == nil }
         // The files that are there may have values of keys that were removed.
-        if state.replica.newest.keys.contains(where: {
-            former.reason(against: $0) == nil && rules.reason(against: $0) != nil
-        }) {
+        if state.replica.newest.keys.contains(where: { isListed($0, by: former) && !isListed($0, by: rules) }) {
             state.files.needsSnapshot = true
         }
     }

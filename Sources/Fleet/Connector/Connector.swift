@@ -69,6 +69,9 @@ package final class Connector {
         (self.machine, self.agent, self.exchange) = (machine, agent, exchange)
         (self.store, self.scope) = (store, scope)
         state = try store.read() ?? ConnectorState(FleetReplica(machine))
+        guard state.replica.machine == machine else {
+            throw DefaultsError(.late, "This machine has just got another identifier.", remedy: "Try again.")
+        }
         rules = TravelRules(state.list)
         offered = Set(state.replica.unconfirmed.keys)
         let end = try agent.barrier(of: nil)
@@ -94,7 +97,7 @@ package final class Connector {
         if receives { refusals = [] }
         try followAgent()
         try sendDelayed()
-        if isNew, state.hasJoined {
+        if isNew, state.hasJoined, !state.files.readsOwn {
             // Until the last connector ended, a manifest may have held values back that it no longer does.
             try sendBeginnings()
             isNew = false
@@ -108,7 +111,7 @@ package final class Connector {
         let hasApplied = try apply()
         try followAgent()
         try save()
-        if state.files.isSnapshotDue(at: agent.now.milliseconds) { _ = try settle() }
+        if state.files.isSnapshotDue(at: agent.now.milliseconds) { _ = try settle(ifWorthwhile: true) }
         return hasApplied || hasReceived
     }
 
@@ -126,9 +129,10 @@ package final class Connector {
 
     /// Writes a snapshot, and removes the files that it stands for.
     ///
+    /// - Parameter ifWorthwhile: Whether there is no snapshot unless it has more than the newest one.
     /// - Returns: Whether it did; not while changes are still to be passed on.
-    /// - Throws: If the agent, the exchange or the state can't be used.
-    package func settle() throws -> Bool {
+    /// - Throws: If the agent, the exchange or the state can't be used; `isCopied` if an edit of this machine is lost.
+    package func settle(ifWorthwhile: Bool = false) throws -> Bool {
         try save()
         // The files are needed once more.
         guard !state.files.readsOwn, var (set, unknown) = try newestEdits() else { return false }
@@ -138,7 +142,14 @@ package final class Connector {
         set.envelopes += sent.values.sorted { $0.key < $1.key }
         for (key, edit) in sent where edit.stamp == state.replica.newest[key] { unknown.remove(key) }
         let lacking = Set(unknown.compactMap { state.replica.newest[$0]?.machine })
+        // As this machine, it would say that it has all of its edits.
+        if lacking.contains(machine) { throw FleetFailure.isCopied }
         isChanged = true
+        guard !ifWorthwhile || state.files.isWorthwhile(lacking: lacking) else {
+            state.files.postponeRepair(at: agent.now.milliseconds)
+            try save()
+            return false
+        }
         try exchange.sendSnapshot(set, lacking: lacking, updating: &state.files, at: agent.now.milliseconds)
         try save()
         try exchange.remove(files)
@@ -205,7 +216,12 @@ package final class Connector {
         let received = try exchange.receive(state.files, at: agent.now.milliseconds)
         if state.files != received.state { (state.files, isChanged) = (received.state, true) }
         for set in received.own { _ = state.replica.receive(set) }
-        for (set, other) in received.sets { receive(set, of: other) }
+        for (set, other) in received.sets {
+            receive(set, of: other)
+            // This machine's snapshot comes to stand for its former subfolder.
+            let isOwn = state.replica.former[other] != nil && !state.isInUse(other)
+            if isOwn, !set.envelopes.isEmpty { state.files.needsRepair = true }
+        }
         // A machine that joins has nothing to say yet.
         if received.hasWord, state.hasJoined, unsent.isEmpty { unsent.append(EnvelopeSet([], cursor: nil)) }
         problems = problems.filter { !$1.isOfReception }.merging(received.problems) { $1 }

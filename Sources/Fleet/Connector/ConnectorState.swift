@@ -47,6 +47,12 @@ package struct ConnectorState: Sendable {
         return state
     }
 
+    /// Returns whether another machine has announced itself under a former identifier of this one's.
+    package func isInUse(_ former: MachineID) -> Bool {
+        let entry = replica.newest[FleetKey(TravelRules.machines.description, former.text)]
+        return entry.map { !replica.isOwn($0) } ?? false
+    }
+
     package init(_ replica: FleetReplica) { self.replica = replica }
 
     /// The list of what travels, with the entries that have been received but not set yet.

@@ -40,9 +40,9 @@ package final class FileExchange {
         var since: [String: UInt64] = [:]
         /// The machines of which sets are missing, with the first of these.
         var missing: [MachineID: UInt64] = [:]
-        /// The time in milliseconds since 1970 at which a file is to ask for them again.
-        var nextRequest: UInt64 = 0
-        /// The time in milliseconds between the last request and the next.
+        /// The time in milliseconds since 1970 of the last request for them.
+        var request: UInt64 = 0
+        /// The time in milliseconds between that and the next.
         var interval: UInt64 = 0
         /// Whether the next file asks for them.
         ///
@@ -72,16 +72,27 @@ package final class FileExchange {
     }
 
     /// Finds files that this machine has sent but its state lacks, because it crashed before writing the state.
+    ///
+    /// - Throws: `isCopied` if one of them can't be read, so that this machine can't know what it has sent.
     func recover(_ state: inout FilesState, at milliseconds: UInt64) throws -> [FleetFile] {
         let last = state.last
         var files: [FleetFile] = []
-        // Nobody has read what comes before a gap; a name far ahead may be somebody else's.
+        // A file after a gap counts, too; a name far ahead may be a stranger's.
         for name in try transport.files(of: machine) where name.last > last && name.last - last <= 1 << 32 {
-            guard let (file, link) = try open(name) else { continue }
-            state.add(file, link: link, at: milliseconds)
-            files.append(file)
+            do {
+                guard let (file, link) = try open(name) else { continue }
+                state.add(file, link: link, at: milliseconds)
+                files.append(file)
+            } catch FleetFailure.system { try giveUpIdentifier() }
         }
         return files
+    }
+
+    /// Ends the work under this identifier because of an own file, unless the whole subfolder can't be read now.
+    private func giveUpIdentifier() throws -> Never {
+        guard try transport.machines().contains(machine) else { throw FleetFailure.noOwnFiles }
+        _ = try transport.names(of: machine)
+        throw FleetFailure.isCopied
     }
 
     /// Opens a file; returns `nil` if it doesn't exist or can't be opened.
@@ -100,10 +111,10 @@ package final class FileExchange {
     private func prepare(_ state: FilesState) throws {
         let machines = try transport.machines()
         if machines.contains(machine) { return }
-        let isThere = try machines.contains { other in
-            // A subfolder alone may be anybody's.
+        let isThere = machines.contains { other in
+            // A subfolder alone may be a stranger's, and one that can't be read proves nothing.
             if state.received[other] != nil { return true }
-            return try transport.files(of: other).contains { try open($0) != nil }
+            return ((try? transport.files(of: other)) ?? []).contains { (try? open($0)) != nil }
         }
         guard isThere else { throw FleetFailure.noOwnFiles }
         try transport.prepare()
@@ -121,7 +132,7 @@ package final class FileExchange {
             }
             let name = FleetFileName(machine: machine, first: state.last + 1, last: state.last + UInt64(count))
             let file = FleetFile(name, Array(sets.prefix(count)))
-            // A file that can't be read isn't of this machine's.
+            // A file that can't be opened isn't one of this machine's.
             if let other = try open(name) {
                 guard other.file.sets == file.sets else { throw FleetFailure.isCopied }
                 state.add(file, link: other.link, at: milliseconds)
@@ -134,7 +145,9 @@ package final class FileExchange {
 
     /// Adds the next file of this machine's.
     private func add(_ file: FleetFile, updating state: inout FilesState, at milliseconds: UInt64) throws {
+        try prepare(state)
         var file = file
+        if !file.name.isSnapshot { file.omitted = state.omitted.keys.sorted() }
         (file.previous, file.vector) = (state.link, state.vector)
         if memory.asks || file.name.isSnapshot { file.missing = memory.missing.keys.sorted() }
         let bytes = try file.sealed(with: seal)
@@ -173,11 +186,16 @@ package final class FileExchange {
             .sorted()
     }
 
-    /// Returns the newest edits of keys in files of this machine's.
+    /// Returns the newest edits of keys in those files of this machine's that can be read.
     func newestEdits(in names: [FleetFileName], of keys: Set<FleetKey>) throws -> [FleetKey: Envelope] {
         var newest: [FleetKey: Envelope] = [:]
         for name in names where !keys.isEmpty {
-            for envelope in try open(name)?.file.sets.flatMap(\.envelopes) ?? [] where keys.contains(envelope.key) {
+            var envelopes: [Envelope] = []
+            do { envelopes = try open(name)?.file.sets.flatMap(\.envelopes) ?? [] } catch FleetFailure.system {
+                // The others can be read, unless the folder is gone.
+                _ = try transport.names(of: machine)
+            }
+            for envelope in envelopes where keys.contains(envelope.key) {
                 if newest[envelope.key].map({ $0.stamp < envelope.stamp }) ?? true { newest[envelope.key] = envelope }
             }
         }
@@ -213,6 +231,7 @@ package final class FileExchange {
     }
 
     private func receive(_ received: inout Received, at milliseconds: UInt64) throws {
+        received.state.hasLosses = false
         try checkOwnFiles(&received, at: milliseconds)
         let machines = try transport.machines()
         var present: [MachineID: NumberRanges] = [:]
@@ -225,9 +244,10 @@ package final class FileExchange {
                 present[other] = received.state.received[other]?.numbers ?? NumberRanges()
             }
         }
-        received.state.forgetWords(exceptOf: machines)
         try findLosses(having: present, in: &received, at: milliseconds)
-        if let since = received.state.owes, milliseconds >= since + Self.wordInterval { received.hasWord = true }
+        if let since = received.state.owes, milliseconds.isAtLeast(Self.wordInterval, after: since) {
+            received.hasWord = true
+        }
     }
 
     /// A machine's files as they are now.
@@ -298,8 +318,8 @@ package final class FileExchange {
         for file in files where !file.isVariant { numbers.insert(file.name.first...file.name.last) }
         if numbers.contains(1...state.last) { return received.state.endReadingOwn() }
         // As this machine, it would say that it has all of its edits. Other machines may have them.
-        if state.readsOwn, reading.refused.isEmpty { throw FleetFailure.isCopied }
-        received.state.needsRepair = true
+        if state.readsOwn { try giveUpIdentifier() }
+        received.state.hasLosses = true
         received.problems["own"] = .ownFiles
         for (text, file) in reading.files where file.isVariant && file.error != nil {
             received.problems["own/\(text)"] = .variant(machine, text)
@@ -327,8 +347,8 @@ package final class FileExchange {
             received.state.needsSnapshot = true
             memory.copied[other] = milliseconds
         }
-        if let time = memory.copied[other], milliseconds < time + Self.reportTime {
-            received.problems["\(other) copied"] = .copied(other)
+        if let time = memory.copied[other], !milliseconds.isAtLeast(Self.reportTime, after: time) {
+            received.problems["copied \(other)"] = .copied(other)
         }
         var present = NumberRanges()
         // A snapshot of any machine may have what is in a file.
@@ -336,7 +356,7 @@ package final class FileExchange {
         for (text, file) in reading.files.sorted(by: { $0.key < $1.key }) {
             let numbers = file.name.first...file.name.last
             let isRead = had?.contains(numbers) == true
-            // A tool brings back what it has put something else in the place of.
+            // A tool brings back the file that it has replaced by a placeholder.
             if file.error == nil || file.isVariant { present.insert(numbers) }
             switch file.error {
             case nil: break
@@ -394,7 +414,8 @@ package final class FileExchange {
         }
         /// The sets of each other machine that any machine says it has.
         var claims = state.received.mapValues { _ in NumberRanges() }
-        for (other, receipt) in state.heard.values.flatMap(\.vector) {
+        let words = state.heard.filter { present[$0.key] != nil }.values
+        for (other, receipt) in words.flatMap(\.vector) {
             if other == machine {
                 try compare(receipt, with: &received.state)
             } else {
@@ -404,9 +425,9 @@ package final class FileExchange {
         let vector = state.vector
         var missing: [MachineID: UInt64] = [:]
         for (other, claimed) in claims {
-            let had = (vector[other]?.numbers ?? NumberRanges()).union(present[other])
-            // Without its subfolder, nothing comes that no machine has.
-            let last = max(claimed.last, state.received[other]?.numbers.last ?? 0)
+            let had = vector[other]?.numbers ?? NumberRanges()
+            // Without its subfolder, nothing comes that no machine has. A file in it may be one that can't be read.
+            let last = max(claimed.last, present[other]?.last ?? 0, state.received[other]?.numbers.last ?? 0)
             if let number = present[other] == nil ? had.first(missingFrom: claimed) : had.firstMissing(upTo: last) {
                 // One problem with a machine's files is enough.
                 if !received.problems.keys.contains(where: { $0.hasPrefix(other.text) }) {
@@ -414,18 +435,19 @@ package final class FileExchange {
                 }
                 if lasts("\(other) missing", for: 2 * Self.patience) { missing[other] = number }
             }
-            let stands = (present[other] ?? NumberRanges()).union(state.stood[other])
+            let stands = (present[other] ?? NumberRanges()).union(state.stood[other]).union(state.omitted[other])
             guard let numbers = state.received[other]?.numbers, !stands.contains(numbers) else { continue }
             // The machine's own snapshot may not have come yet, but nothing comes without its subfolder.
             if present[other] == nil || lasts("\(other) gone", for: Self.patience) {
-                received.state.needsRepair = true
+                received.state.hasLosses = true
             }
         }
         memory.since = current
-        if !missing.isEmpty, missing != memory.missing || milliseconds >= memory.nextRequest {
+        let isNew = missing != memory.missing
+        if !missing.isEmpty, isNew || milliseconds.isAtLeast(memory.interval, after: memory.request) {
             // No machine may have them anymore.
-            memory.interval = missing == memory.missing ? 2 * memory.interval : Self.askInterval
-            memory.nextRequest = milliseconds + memory.interval
+            memory.interval = isNew ? Self.askInterval : 2 * memory.interval
+            memory.request = milliseconds
             (memory.asks, received.hasWord) = (true, true)
         }
         memory.missing = missing

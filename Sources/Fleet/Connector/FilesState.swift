@@ -13,18 +13,22 @@ package struct FilesState: Hashable, Sendable {
     var snapshot: UInt64 = 0
     /// Whether a snapshot is due before there are many sets.
     package var needsSnapshot = false
-    /// Whether a snapshot is due because files were lost, or because the newest one doesn't have everything.
+    /// Whether a snapshot is due because others need what this machine has.
     ///
     /// That may happen again and again, so there is at most one such snapshot an hour.
     package var needsRepair = false
+    /// Whether the last reception found that files are lost, which is a reason for such a snapshot, too.
+    var hasLosses = false
     /// The time in milliseconds since 1970 of the last such snapshot.
     private var repaired: UInt64 = 0
     /// Whether this machine's own edits must be received, too, since values were lost.
-    private(set) var readsOwn = false
+    package private(set) var readsOwn = false
     /// The hash of the machine's last own file; `nil` before the first.
     var link: ContentHash?
     /// The sets that the machine's newest snapshot stands for.
     private(set) var stood: [MachineID: NumberRanges] = [:]
+    /// The sets of which it has all edits but some whose values are unknown here.
+    package private(set) var omitted: [MachineID: NumberRanges] = [:]
     /// The sets of other machines whose files have been received.
     package private(set) var received: FleetVector = [:]
     /// The sets that snapshots of other machines stand for which have been received.
@@ -52,10 +56,9 @@ package struct FilesState: Hashable, Sendable {
         return vector
     }
 
-    /// Returns whether machines say that they have all that this one has of another.
-    package func isEverywhere(_ other: MachineID, among machines: [MachineID]) -> Bool {
-        guard let numbers = vector[other]?.numbers else { return false }
-        return machines.allSatisfy { heard[$0]?.vector[other]?.numbers.contains(numbers) == true }
+    /// Returns whether the machine's newest snapshot has what is in a file of another machine.
+    package func standsFor(_ name: FleetFileName) -> Bool {
+        stood[name.machine]?.contains(name.first...name.last) == true
     }
 
     /// The number of sets after which a snapshot stands for them.
@@ -65,19 +68,33 @@ package struct FilesState: Hashable, Sendable {
     static let repairInterval: UInt64 = 3_600_000
 
     /// Returns whether the machine must write a snapshot.
-    func isSnapshotDue(at milliseconds: UInt64) -> Bool {
+    package func isSnapshotDue(at milliseconds: UInt64) -> Bool {
         if needsSnapshot || last - snapshot >= Self.snapshotDistance { return true }
-        return needsRepair && (milliseconds < repaired || milliseconds - repaired >= Self.repairInterval)
+        guard needsRepair || hasLosses || !omitted.isEmpty else { return false }
+        return milliseconds.isAtLeast(Self.repairInterval, after: repaired)
     }
+
+    /// Finds out whether a snapshot that is due has more than the newest one.
+    ///
+    /// - Parameter machines: The machines of which it lacks an edit.
+    /// - Returns: Whether it has.
+    func isWorthwhile(lacking machines: Set<MachineID>) -> Bool {
+        if needsSnapshot || needsRepair || hasLosses || last - snapshot >= Self.snapshotDistance { return true }
+        return machines.isStrictSubset(of: omitted.keys)
+    }
+
+    /// Puts off the next snapshot that isn't urgent, since it has no more than the newest one.
+    mutating func postponeRepair(at milliseconds: UInt64) { repaired = milliseconds }
 
     /// Records that an own file is durable.
     mutating func add(_ file: FleetFile, link: ContentHash, at milliseconds: UInt64) {
         (last, self.link, owes) = (file.name.last, link, nil)
         if file.sets.contains(where: \.isEndOfBeginning) { hasJoined = true }
         guard file.name.isSnapshot else { return }
-        let isIncomplete = !file.omitted.isEmpty
-        if needsRepair || isIncomplete { repaired = milliseconds }
-        (snapshot, stood, needsSnapshot, needsRepair) = (last, file.stands, false, isIncomplete)
+        if needsRepair || hasLosses || !file.omitted.isEmpty { repaired = milliseconds }
+        (snapshot, stood, omitted) = (last, file.stands, [:])
+        for machine in file.omitted { omitted[machine] = file.vector[machine]?.numbers ?? NumberRanges() }
+        (needsSnapshot, needsRepair, hasLosses) = (false, false, false)
     }
 
     /// Records that the machine has read its own edits again.
@@ -103,7 +120,9 @@ package struct FilesState: Hashable, Sendable {
             }
         }
         if let word = heard[other], word.number >= file.name.last { return }
-        heard[other] = Word(number: file.name.last, vector: file.vector)
+        // Of other machines, it can't give what it lacks itself.
+        let claims = file.vector.filter { $0.key == machine || !file.omitted.contains($0.key) }
+        heard[other] = Word(number: file.name.last, vector: claims)
         if owes == nil, file.sets.contains(where: { !$0.envelopes.isEmpty }) { owes = milliseconds }
         let vector = vector.merging([machine: Receipt(NumberRanges(1...max(1, last)))]) { $1 }
         // It lacks what this machine has.
@@ -113,14 +132,17 @@ package struct FilesState: Hashable, Sendable {
         }
     }
 
-    /// Forgets the news of machines whose subfolders are gone.
-    mutating func forgetWords(exceptOf machines: [MachineID]) { heard = heard.filter { machines.contains($0.key) } }
-
     /// Arranges to receive everything again, also this machine's own edits, after values were lost.
     mutating func receiveAgain() { (received, covered, digests, readsOwn) = ([:], [:], [:], true) }
 
     /// Begins the files of another identifier, with a snapshot.
-    mutating func renew() { (last, snapshot, link, stood, needsSnapshot) = (0, 0, nil, [:], true) }
+    mutating func renew() { (last, snapshot, link, stood, omitted, needsSnapshot) = (0, 0, nil, [:], [:], true) }
+}
+
+extension UInt64 {
+    /// Returns whether this time is at least an interval after another one; also if it is before that one, since a
+    /// clock was wrong.
+    func isAtLeast(_ interval: UInt64, after time: UInt64) -> Bool { self < time || self - time >= interval }
 }
 
 // MARK: Property lists
@@ -139,6 +161,7 @@ extension FilesState {
             "stood": byMachine(stood, \.propertyList), "digests": byMachine(digests, \.propertyList),
             "heard": byMachine(heard) { [number($0.number), $0.vector.propertyList] },
         ]
+        if !omitted.isEmpty { entries["omitted"] = byMachine(omitted, \.propertyList) }
         if needsSnapshot { entries["needsSnapshot"] = true }
         if needsRepair { entries["needsRepair"] = true }
         if repaired > 0 { entries["repaired"] = number(repaired) }
@@ -173,6 +196,7 @@ extension FilesState {
         (self.hasJoined, self.last, self.snapshot) = (hasJoined, last, snapshot)
         (self.received, self.covered, self.stood) = (received, covered, stood)
         (self.digests, self.heard) = (digests, heard)
+        omitted = byMachine(entries["omitted"], { NumberRanges($0) }) ?? [:]
         needsSnapshot = entries["needsSnapshot"] == true
         needsRepair = entries["needsRepair"] == true
         repaired = UInt64(number: entries["repaired"]) ?? 0

@@ -14,7 +14,7 @@ package struct FleetFile: Hashable, Sendable {
     package var vector: FleetVector = [:]
     /// The machines of which its writer lacks sets, which it asks others for.
     package var missing: [MachineID] = []
-    /// The machines of which a snapshot lacks an edit, since its writer doesn't know the value anymore.
+    /// The machines of which its writer's newest snapshot lacks an edit, since it doesn't know the value anymore.
     var omitted: [MachineID] = []
 
     package init(_ name: FleetFileName, _ sets: [EnvelopeSet]) { (self.name, self.sets) = (name, sets) }

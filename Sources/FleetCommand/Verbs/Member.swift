@@ -52,23 +52,19 @@ struct Member {
             by: FileExchange(of: membership.machine, by: folder, with: secret), keepingStateIn: home, scope: scope)
     }
 
-    /// Returns the former identifiers of this machine, which nothing seems to need anymore: no other machine has used
-    /// one since, and all machines say that they have what was written as it.
+    /// Returns the former identifiers of this machine whose subfolders aren't needed anymore: no other machine has
+    /// announced itself under one since, and this machine's newest snapshot has all edits that are in its files.
     ///
     /// A machine that was copied, and hasn't been online since, may still use it.
     func unusedIdentifiers(_ state: ConnectorState, names: [MachineID: MachineName]) throws -> [MachineID] {
         let machines = try folder.machines()
-        let others = machines.filter { other in
-            other != membership.machine && state.replica.former[other] == nil && names[other]?.hasLeft != true
-        }
-        return try state.replica.former.keys.sorted().filter { former in
-            let entry = state.replica.newest[FleetKey(TravelRules.machines.description, former.text)]
-            if let entry, !state.replica.isOwn(entry) { return false }
+        return state.replica.former.keys.sorted().filter { former in
+            // Two machines may have had one identifier, which one of them has marked.
+            if state.isInUse(former), names[former]?.hasLeft != true { return false }
             guard machines.contains(former) else { return true }
-            let numbers = state.files.vector[former]?.numbers
-            let isRead = FleetFileName.all(in: try folder.names(of: former), of: former)
-                .allSatisfy { numbers?.contains($0.first...$0.last) == true }
-            return isRead && state.files.isEverywhere(former, among: others)
+            // Reception reports a subfolder that can't be read.
+            guard let files = try? folder.names(of: former) else { return false }
+            return FleetFileName.all(in: files, of: former).allSatisfy(state.files.standsFor)
         }
     }
 
@@ -173,7 +169,8 @@ extension FleetFailure {
         switch self {
         case .isCopied:
             "This machine's state was restored from a backup, or copied to another machine. Run `defaults fleet run`, "
-                + "by which it goes on under a new identifier, and loses nothing."
+                + "by which it goes on under a new identifier, with all that the folder and other machines have. If it "
+                + "hasn't finished joining, run `defaults fleet leave` instead, and join again."
         case .noOwnFiles:
             "The fleet's folder has neither this machine's files nor those of others, as if its disk weren't mounted. "
                 + "Edits wait until it is. If the files were deleted, create a directory there that is named by this "

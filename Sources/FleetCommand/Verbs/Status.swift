@@ -218,10 +218,10 @@ struct Overview {
         for former in state.replica.former.keys.sorted() where found.contains(former) {
             problems.append(
                 "This machine's state was restored from a backup or copied, so that it goes on under a new identifier. "
-                    + "Nothing is lost. "
+                    + "No edit is lost that the folder or another machine has. "
                     + (unused.contains(former)
-                        ? "If no other machine is its copy, you may remove the subfolder \(former): all machines have "
-                            + "what is in it."
+                        ? "If no other machine is its copy, you may remove the subfolder \(former): this machine's "
+                            + "snapshot has what is in it."
                         : "The subfolder \(former) is still needed."))
         }
         let unreadable = TravelRules(added).unreadable.map(\.quotedForShell)
