@@ -774,6 +774,97 @@ class FailureTests(FleetCase):
             self.assertLessEqual(len([path for path in own.iterdir() if path.name.endswith(".new")]), 1)
 
 
+class RestoreTests(FleetCase):
+    """Homes that are restored with their folders from backups that were made before their last edits."""
+
+    PARTS = (".config", ".local")
+
+    def begin(self, *names):
+        """Returns machines with backups, each of which has edited a key since."""
+        machines = self.shared(*names)
+        machines[0].fleet("add", DOMAIN)
+        for machine in machines:
+            await_true(lambda: machine.status()["added"], "the list")
+        for machine in machines:
+            machine.stop()
+            machine.stop_agent()
+            for part in self.PARTS:
+                shutil.copytree(machine.home / part, self.place / f"backup-{machine.name}" / part)
+            machine.start_agent()
+            shutil.copytree(machine.folder / machine.identifier, self.place / f"backup-{machine.name}" / "own")
+            machine.start()
+        for machine in machines:
+            machine.set(DOMAIN, machine.name, "1")
+        self.assert_equal_soon(DOMAIN, {name: "1" for name in names}, *machines)
+        return machines
+
+    def restore(self, *machines):
+        for machine in machines:
+            own = machine.folder / machine.identifier
+            machine.stop()
+            machine.stop_agent()
+            shutil.rmtree(own)
+            shutil.copytree(self.place / f"backup-{machine.name}" / "own", own)
+            for part in self.PARTS:
+                shutil.rmtree(machine.home / part)
+                shutil.copytree(self.place / f"backup-{machine.name}" / part, machine.home / part)
+
+    def start(self, *machines):
+        for machine in machines:
+            machine.start_agent()
+            machine.start()
+
+    def assert_unused_soon(self, machine, former):
+        text = f"you may remove the subfolder {former}"
+        await_true(lambda: any(text in problem for problem in machine.status()["problems"]), "the sentence")
+
+    def assert_travels(self, key, machine, other):
+        machine.set(DOMAIN, key, "1")
+        await_true(lambda: other.value(DOMAIN, key) == "1", f"the value of {key}")
+
+    def test_a_former_subfolder_that_cannot_be_read_is_named_and_stops_nothing(self):
+        a, b = self.begin("a", "b")
+        former = a.identifier
+        self.restore(a)
+        self.start(a)
+        self.assert_travels("Font", b, a)
+        await_true(lambda: a.identifier != former, "the new identifier")
+        self.assert_unused_soon(a, former)
+        await_true(
+            lambda: any(one["machine"] == former and one.get("left") for one in b.status()["machines"]), "the mark")
+        a.stop()
+        (a.folder / former).rename(self.place / "away")
+        (a.folder / former).touch()
+        a.start()
+        self.assert_travels("Size", a, b)
+        self.assert_travels("Weight", b, a)
+        await_true(
+            lambda: any(f"{former} can't be read" in text for text in a.status()["problems"]), "the problem")
+
+    def test_machines_that_are_restored_together_need_no_former_subfolders(self):
+        a, b, c = self.begin("a", "b", "c")
+        former = [machine.identifier for machine in (a, b)]
+        self.restore(a, b)
+        self.start(a, b)
+        for machine in (a, b):
+            self.assert_travels(f"of {machine.name}", c, machine)
+        for machine, identifier in zip((a, b), former):
+            self.assert_unused_soon(machine, identifier)
+
+    def test_a_renewal_that_is_interrupted_goes_on_with_one_identifier(self):
+        a, b = self.begin("a", "b")
+        former = a.identifier
+        self.restore(a)
+        # The state can be written, but not the membership.
+        member, = a.home.glob(".local/state/defaultsd/**/member")
+        (member.parent / "member.new").mkdir()
+        self.start(a)
+        b.set(DOMAIN, "Font", "1")
+        await_true(lambda: "member can't be written" in a.complaints, "the complaint")
+        self.assert_travels("Size", a, b)
+        self.assertEqual({path.name for path in a.folder.iterdir()}, {former, a.identifier, b.identifier})
+
+
 class SnapshotTests(FleetCase):
     def test_a_snapshot_stands_for_a_thousand_sets(self):
         a, = self.shared("a")

@@ -38,14 +38,16 @@ final class FleetHome: FleetStore {
         return Membership(place: FleetPlace(path: path), machine: current, name: name)
     }
 
-    /// Gives this machine a new identifier, under which it goes on with what its state has.
-    func renew() throws {
+    /// Gives this machine a new identifier, under which it goes on with what its state has; returns that.
+    func renew() throws(DefaultsError) -> MachineID {
         guard let state = try read(), var membership = try membership() else { throw damaged("state") }
         var random = SystemRandomNumberGenerator()
         membership.machine = .random(using: &random)
-        try membership.place.transport(of: membership.machine).prepare()
         try write(state.renewed(as: membership.machine))
         try write(membership)
+        // The disk is there, since its files have said that this is due. Otherwise, others' files show it later.
+        try? membership.place.transport(of: membership.machine).prepare()
+        return membership.machine
     }
 
     func write(_ membership: Membership) throws(DefaultsError) {

@@ -24,26 +24,24 @@ struct Run: ParsableCommand {
     func run() throws {
         let member = try Member()
         _ = try member.state()
-        try Member.withLock(member.home) { try follow(member) }
+        try Member.withLock(member.home) { try follow(member.home) }
     }
 
-    private func follow(_ first: Member) throws {
-        var member = first
-        var reporter = try Reporter(member.home)
+    private func follow(_ home: FleetHome) throws {
+        var reporter = try Reporter(home)
         let delays = RetryDelay(first: .milliseconds(250), limit: .seconds(30))
         var failures = 0
         while true {
             do {
-                let follower = try Follower(member)
+                // A renewal may have been interrupted.
+                let follower = try Follower(try Member())
                 try follower.follow(reporter: &reporter) { failures = 0 }
             } catch FleetFailure.isCopied {
-                do {
-                    try member.home.renew()
-                    member = try Member()
+                do throws(DefaultsError) {
+                    let machine = try home.renew()
                     Failure.report(
                         "This machine's state was restored from a backup, or copied to another machine. It goes on as "
-                            + "\(member.membership.machine), with all that it has.")
-                    continue
+                            + "\(machine), with all that the folder and other machines have.")
                 } catch { reporter.add("start", "\(error)", endsByItself: false) }
             } catch let error as DefaultsError {
                 // An agent that is replaced by a new version is back at once.
@@ -147,7 +145,8 @@ private final class Follower {
     private func markFormerIdentifiers() throws {
         if connector.state.replica.former.isEmpty { return }
         let names = MachineName.all(try client.snapshot(of: TravelRules.machines).values)
-        for former in try member.unusedIdentifiers(connector.state, names: names) where names[former] != nil {
+        for former in try member.unusedIdentifiers(connector.state, names: names)
+        where names[former]?.hasLeft == false {
             try connector.announce(MachineName(name: name, hasLeft: true).propertyList, as: former)
         }
     }
