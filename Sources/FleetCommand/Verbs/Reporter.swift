@@ -82,7 +82,7 @@ extension FleetProblem {
         case .file(let machine, let file, .otherVersion):
             (
                 "The file \(machine)/\(file) of \(name(machine)) was written by another version. Upgrade defaultsd on "
-                    + "all machines.", false
+                    + "all machines. If that machine has left, remove the subfolder \(machine).", false
             )
         case .unreadable(let path, let number): ("\(path) can't be read: \(SystemCall.message(number)).", false)
         case .missing(let machine, let number):
