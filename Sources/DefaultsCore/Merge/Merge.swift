@@ -25,10 +25,6 @@ package struct Merge: Sendable {
     package var baseTime: Timestamp
     /// The times at which keys of `base` were last set or removed, where known.
     package var keyTimes: [String: Timestamp] = [:]
-    /// The last edits that changed nothing, of keys that haven't changed since.
-    ///
-    /// Like pending edits, they stand against what was written before them and is read only later.
-    private(set) var repeated: [String: Edit] = [:]
 
     package init(
         base: DomainValues = [:], versions: FileVersions = FileVersions(), pending: [String: Edit] = [:],
@@ -130,7 +126,6 @@ package struct Merge: Sendable {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
-            revive(key, against: theirs, at: keyTime(key), readFrom: format)
             if decide(on: key, theirs: theirs, at: keyTime(key), readFrom: format, into: &result) { pending[key] = nil }
         }
         for key in inference.stale where pending[key] == nil {
@@ -158,7 +153,6 @@ package struct Merge: Sendable {
         let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
         var result = Result()
         for key in difference.keys {
-            revive(key, against: nil, at: time, readFrom: .binary)
             if decide(on: key, theirs: nil, at: time, readFrom: .binary, into: &result) { pending[key] = nil }
         }
         advance(by: difference, at: time, placedAt: time, writtenAt: time)
@@ -264,17 +258,12 @@ package struct Merge: Sendable {
             if old == value {
                 if let edit = pending[key] {
                     pending[key]?.time = max(edit.time, time)
-                } else {
-                    repeated[key] = Edit(
-                        value: value, time: max(repeated[key]?.time ?? time, time), writer: writer,
-                        sequence: Edit.unordered)
-                    if repeated.count > FileVersions.keyCapacity { repeated = [:] }
+                } else if !keyTimes.isEmpty {
                     // Without earlier changes, there is no displaced file that could hold an older value.
-                    if !keyTimes.isEmpty { record([(key, max(keyTimes[key] ?? baseTime, time))]) }
+                    record([(key, max(keyTimes[key] ?? baseTime, time))])
                 }
                 return nil
             }
-            repeated[key] = nil
             pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence, identity: identity)
             return KeyChange(key: key, old: old, new: value)
         }
@@ -308,17 +297,6 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Makes an edit pending that changed nothing when it was made, if an earlier version of the file turns up with
-    /// another value.
-    private mutating func revive(
-        _ key: String, against theirs: PropertyListValue?, at time: Timestamp, readFrom format: PropertyListFormat
-    ) {
-        guard pending[key] == nil, let edit = repeated[key], edit.time >= time,
-            !PropertyListValue.areSame(edit.value, theirs, readFrom: format)
-        else { return }
-        pending[key] = edit
-    }
-
     /// Decides whether a foreign writer's value replaces the one in effect, and adds the change and any overruled value
     /// to `result`.
     ///
@@ -347,7 +325,6 @@ package struct Merge: Sendable {
         baseTime = min(baseTime, now)
         keyTimes = keyTimes.mapValues { min($0, now) }
         for (key, edit) in pending { pending[key]?.time = min(edit.time, now) }
-        for (key, edit) in repeated { repeated[key]?.time = min(edit.time, now) }
         versions.limitTimes(to: now)
     }
 
@@ -368,7 +345,6 @@ package struct Merge: Sendable {
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
-            repeated[key] = nil
         }
         versions.append(back: back, at: placed, writtenAt: written, replacesUnread: replacesUnread, hash: hash)
         baseTime = time

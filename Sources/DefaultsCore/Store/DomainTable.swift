@@ -118,8 +118,7 @@ struct DomainAtRest {
     /// Creates the small form of a state; fails if anything would be lost.
     init?(_ state: DomainState) {
         guard state.merge.stored.areBytes, state.merge.versions.isNew, state.merge.pending.isEmpty,
-            state.merge.keyTimes.isEmpty, state.merge.repeated.isEmpty, case .usable(let file) = state.fileState,
-            state.missingSince == nil,
+            state.merge.keyTimes.isEmpty, case .usable(let file) = state.fileState, state.missingSince == nil,
             state.earlierVersions.isEmpty, state.equivalentKeys == nil, state.backedUp == nil, state.intent == nil,
             state.failure == nil, !state.isTroubled, state.lostChangeSets.isEmpty, state.complete == 0,
             state.unread == nil

@@ -31,31 +31,6 @@ struct MergeTests {
         #expect(merge.current == ["b": 2])
     }
 
-    @Test("An edit that changes nothing stands against a file that was written before it and is read after it")
-    func repeatedEdit() {
-        for value in [1, nil] as [PropertyListValue?] {
-            var merge = Merge(base: value.map { ["a": $0] } ?? [:])
-            #expect(merge.edit(["a": value], time: now, writer: .testApp, sequence: 1) == [])
-            var later = merge
-            let result = merge.reload(["a": 3], format: .binary, changedAt: before)
-            #expect(result.changes == [])
-            #expect(result.overruled == [Overruled(key: "a", value: 3, writer: .file)])
-            #expect(merge.current("a") == value)
-            #expect(merge.pending["a"]?.time == now)
-            // It isn't pending otherwise, and a later file wins.
-            #expect(later.pending.isEmpty)
-            #expect(
-                later.reload(["a": 3], format: .binary, changedAt: after).changes == [
-                    KeyChange(key: "a", old: value, new: 3)
-                ])
-            // A change since then has the last word.
-            #expect(later.edit(["a": 4], time: after, writer: .testApp, sequence: 2).count == 1)
-            later.markSaved(later.pending, at: after)
-            _ = later.reload(["a": 5], format: .binary, changedAt: Timestamp(nanoseconds: 400))
-            #expect(later.current("a") == 5)
-        }
-    }
-
     @Test("A file written after an edit wins, and the overruled edit is reported")
     func fileIsLater() {
         var merge = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
