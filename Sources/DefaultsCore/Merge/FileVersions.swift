@@ -112,6 +112,12 @@ package struct FileVersions: Sendable {
         steps.contains { $0.hashes.contains(hash) && $0.time >= time }
     }
 
+    /// Returns `total` when the version with a hash was last the newest; `nil` if it isn't known.
+    func total(of hash: ContentHash) -> Int? {
+        if newestHash == hash { return total }
+        return steps.lastIndex { $0.hashes.contains(hash) }.map { total - (steps.count - $0) }
+    }
+
     /// Returns the time of the last change to a key that is excluded from the log that the versions come from; `nil` if
     /// there is none.
     func timeOfExcludedChange(to key: String) -> Timestamp? {

@@ -217,7 +217,8 @@ extension Saver {
         guard store.lifetime == .resident, let domain else { return false }
         return store.transition { state in
             guard let known = state.domains[domain], known.merge.versions.count > 0,
-                let expected = temporary.expected, let total = known.earlierVersions[expected] ?? nil,
+                let expected = temporary.expected,
+                let total = known.earlierVersions[expected] ?? known.merge.versions.total(of: expected),
                 known.merge.versions.total - total <= known.merge.versions.count
             else { return (false, []) }
             return (true, state.applyDisplaced(contents, of: domain, loadedBefore: total, now: .now()))
