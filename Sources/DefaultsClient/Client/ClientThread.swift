@@ -241,7 +241,11 @@ final class ClientThread {
             if let files = link.embedded {
                 files.end()
                 // Otherwise, the agent might send values from before what this process has just saved.
-                do throws(DefaultsError) { try agent.awaitReading() } catch { if !error.isTimeout { throw error } }
+                let domains = client.state.withLock { $0.domainsInUse }
+                do throws(DefaultsError) { try agent.awaitReading(domains) } catch {
+                    if error.isTimeout { return handleSilence(error) }
+                    throw error
+                }
             }
             closeInChild(session.awaited.fd)
             try begin(session, as: .agent(session), continues: continues)
@@ -280,9 +284,8 @@ final class ClientThread {
         switch commits.resume(in: link.agent?.epoch) {
         case nil: break
         case .sendAgain(let commit, let number)?: try send((commit, number), to: session)
-        case .fail(let commit, let number, let last)?:
+        case .fail(let commit, let last)?:
             client.state.withLock { $0.unsaved.recordUndecided(commit.values, of: commit.domain, after: last) }
-            link.embedded?.abandon(EditIdentity(session: client.state.withLock(\.commitSession), number: number))
             commit.barrier.finish([commit.unknownOutcome])
         }
         client.line.open(link.agent)

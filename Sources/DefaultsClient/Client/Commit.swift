@@ -82,14 +82,14 @@ struct CommitQueue {
     mutating func resume(in log: Epoch?) -> Resumption? {
         guard case .sent(let former, let last) = state, let commit = commits.first else { return nil }
         if let former, former == log { return .sendAgain(commit, number: lastNumber) }
-        return .fail(finish(), number: lastNumber, after: last)
+        return .fail(finish(), after: last)
     }
 
     /// The way to go on with the edit under way in a new session.
     enum Resumption {
         case sendAgain(Commit, number: UInt64)
         /// Fail an edit whose outcome is unknown, which was sent after the process's other edits up to a number.
-        case fail(Commit, number: UInt64, after: UInt64)
+        case fail(Commit, after: UInt64)
     }
 
     /// Removes and returns the edit under way, whose outcome is known.

@@ -52,11 +52,11 @@ extension AgentConnection {
         return (cursor, failures)
     }
 
-    /// Waits until the agent has read what was written to files before the call.
+    /// Waits until the agent has read what was written to the files of domains before the call.
     ///
     /// - Throws: `agentUnavailable` if the connection is lost, or the agent doesn't answer within two seconds.
-    func awaitReading() throws(DefaultsError) {
-        _ = try answer(to: .synchronize([]), within: .notification)
+    func awaitReading(_ domains: [Domain]) throws(DefaultsError) {
+        _ = try answer(to: .synchronize(Set(domains)), within: .notification)
     }
 
     /// Returns the agent's status, which is the content of `defaults status --json`.

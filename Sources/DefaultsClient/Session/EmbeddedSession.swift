@@ -98,9 +98,6 @@ final class EmbeddedSession: Session {
         events.append(.committed(request.identity?.number ?? 0, failure))
     }
 
-    /// Records that an edit whose outcome is unknown may not be made anymore.
-    func abandon(_ edit: EditIdentity) { store.abandon(edit) }
-
     private func saveSoon() {
         let now = MonotonicTime.now()
         let limit = nextSave?.limit ?? now + Self.saveLimit

@@ -13,7 +13,7 @@ package struct Edit: Hashable, Sendable {
     package var writer: Writer
     /// The edit's position in the order of apps' edits, starting at 1; `unordered` for an edit made by a merge.
     package var sequence: UInt64
-    /// The identity of the app's edit, if it has one.
+    /// The identity of the app's edit, unless that was conditional: only other edits are sent to the next store again.
     package var identity: EditIdentity?
     /// The part of the edit that the log holds.
     package var inLog = LoggedPart.allowedPart

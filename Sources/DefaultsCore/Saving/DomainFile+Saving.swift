@@ -23,7 +23,7 @@ extension DomainFile {
     ///   - bytes: The new content; `nil` to remove the file.
     ///   - expected: The version last seen; `nil` if there should be no file.
     ///   - edits: The edits that the content adds, whose times are recorded for other stores.
-    ///   - sessions: The last edits that the store has made, by session, if no log has them.
+    ///   - sessions: The last edits that the store has made, by session; `nil` if a log has them and what others made.
     ///   - lifetime: The lifetime of the store that saves.
     ///   - policy: The way to deal with a file that is open for writing.
     /// - Returns: The outcome, and the displaced file if the save was made.
@@ -31,7 +31,7 @@ extension DomainFile {
     ///   that is written in place is torn.
     package func save(
         _ bytes: [UInt8]?, expecting expected: FileVersion?, adding edits: [String: Edit] = [:],
-        after sessions: [EditIdentity] = [], by lifetime: StoreLifetime = .resident,
+        after sessions: [EditIdentity]? = [], by lifetime: StoreLifetime = .resident,
         onObstacle policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {

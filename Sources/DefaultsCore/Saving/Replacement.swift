@@ -8,13 +8,13 @@ struct Replacement {
     let target: String
     let expected: FileVersion?
     private let edits: [String: Edit]
-    private let sessions: [EditIdentity]
+    private let sessions: [EditIdentity]?
     let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
 
     init(
         of original: DomainFile, at target: String, expecting expected: FileVersion?,
-        adding edits: [String: Edit], after sessions: [EditIdentity] = [], by lifetime: StoreLifetime,
+        adding edits: [String: Edit], after sessions: [EditIdentity]? = [], by lifetime: StoreLifetime,
         onObstacle policy: ObstaclePolicy
     ) {
         self.original = original
@@ -125,8 +125,10 @@ struct Replacement {
         var old: SaveMark?
         if let expected, let file = try? openTarget() { old = SaveMark(of: expected.hash, on: file) }
         let times = KeyTimes.after(edits, on: old?.times, writtenAt: expected?.identity.changed)
+        // A log knows these edits better.
+        guard let sessions else { return SaveMark(hash: hash, times: times) }
         let others = (old?.sessions ?? []).filter { other in !sessions.contains { $0.session == other.session } }
-        return SaveMark(hash: hash, times: times, sessions: sessions.isEmpty ? [] : sessions + others)
+        return SaveMark(hash: hash, times: times, sessions: sessions + others)
     }
 
     /// Writes the new version into the existing file, unless that file has changed.

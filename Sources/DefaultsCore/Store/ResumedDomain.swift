@@ -96,7 +96,8 @@ struct ResumedDomain {
         if case .logged = finding, case .contents(let contents) = reading, let mark = contents.saveMark,
             unsaved.contains(where: { key, edit in
                 mark.sessions.include(edit)
-                    || mark.times?.haveChange(to: key, after: edit.time, until: now) ?? false
+                    || mark.times?.haveChange(
+                        to: key, after: max(edit.time, logged.keyTimes[key] ?? edit.time), until: now) ?? false
             })
         {
             // Another store has made these edits, and later ones, with the values of that version as the outcome.

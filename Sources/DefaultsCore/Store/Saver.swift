@@ -122,7 +122,8 @@ struct Saver: ~Copyable {
         let result: SaveResult
         do throws(DefaultsError) {
             result = try file.save(
-                bytes, expecting: plan.expected, adding: plan.edits, after: plan.excess == nil ? plan.sessions : [],
+                bytes, expecting: plan.expected, adding: plan.edits,
+                after: plan.excess == nil ? plan.sessions : plan.sessions.map { _ in [] },
                 by: store.lifetime, onObstacle: policy)
         } catch {
             if store.isFile(of: domain, plan.expected) == true { withdrawSave(of: domain) }

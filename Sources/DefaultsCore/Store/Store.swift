@@ -156,10 +156,6 @@ package final class Store: Sendable {
         return try apply(request)
     }
 
-    /// Records that an edit and the earlier ones of its session may not be applied anymore, also not by an agent that
-    /// finds them in its log.
-    package func abandon(_ edit: EditIdentity) { state.withLock { $0.appliedEdits.insert(edit) } }
-
     /// Applies an edit like `submit`, after it has been checked.
     func apply(_ request: EditRequest) throws(DefaultsError) -> Cursor {
         try checkFit(of: request)

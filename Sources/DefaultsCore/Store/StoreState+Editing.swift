@@ -23,7 +23,8 @@ extension StoreState {
         }
         let former = state.merge.pending
         let changes = state.merge.edit(
-            values, time: time, writer: request.writer, sequence: lastSequence, identity: request.identity)
+            values, time: time, writer: request.writer, sequence: lastSequence,
+            identity: request.expecting == nil ? request.identity : nil)
         let isNew = domains[request.domain] == nil
         if !isNew || !changes.isEmpty { domains[request.domain] = consume state }
         if changes.isEmpty {

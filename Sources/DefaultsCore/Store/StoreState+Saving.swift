@@ -9,8 +9,14 @@ extension StoreState {
             edits: state.merge.pending, base: state.merge.base, format: state.format,
             expected: state.damage.map(\.version) ?? state.file, damage: state.damage,
             losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
-            sessions: outbox == nil ? appliedEdits.newestFirst : [], revision: log.head,
+            sessions: outbox == nil ? sessions(of: state.merge.pending.values) : nil, revision: log.head,
             total: state.merge.versions.total)
+    }
+
+    /// Returns the last edits of the sessions that made some edits, newest first.
+    private func sessions(of edits: some Sequence<Edit>) -> [EditIdentity] {
+        let sessions = Set(edits.compactMap(\.identity?.session))
+        return sessions.isEmpty ? [] : appliedEdits.newestFirst.filter { sessions.contains($0.session) }
     }
 
     /// Records that a file is about to be replaced, in case of a crash before `markSaved`.
@@ -102,8 +108,8 @@ struct SavePlan {
     var damage: FileDamage?
     /// Whether the file to replace has keys that the new version lacks, so that it must be backed up first.
     var losesEquivalentKeys: Bool
-    /// The last edits of each session that the new version reflects, if no log has them.
-    var sessions: [EditIdentity]
+    /// The last edits of each session that the new version reflects; `nil` if a log has them.
+    var sessions: [EditIdentity]?
     /// The revision of the last log record that the new version reflects.
     var revision: Revision
     /// The number of keys in the new version; 0 to remove the file.

@@ -401,6 +401,56 @@ struct ResumeTests {
         }
     }
 
+    @Test("A process that makes a conditional edit without an agent doesn't drop an earlier one that isn't saved")
+    func earlierConditionalEdit() throws {
+        try withStoreFixture { fixture in
+            func edit(_ store: Store, _ key: String, _ number: UInt64) {
+                store.edit(
+                    EditRequest(
+                        domain: fixture.domain, values: [key: 1], writer: .testApp,
+                        identity: EditIdentity(session: 2, number: number), expecting: [key: nil]))
+            }
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["b": 0])
+            try first.save(fixture.domain)
+            edit(first, "a", 1)
+            let process = fixture.store()
+            fixture.look(process)
+            edit(process, "c", 2)
+            try process.save(fixture.domain)
+            #expect(fixture.values(try fixture.resumedStore()) == ["a": 1, "b": 0, "c": 1])
+        }
+    }
+
+    @Test("A save by another process doesn't bring back an edit that was undone without an agent")
+    func saveByAnother() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["b": 0])
+            try first.save(fixture.domain)
+            func edit(_ store: Store, _ values: Difference, _ number: UInt64) {
+                store.edit(
+                    EditRequest(
+                        domain: fixture.domain, values: values, writer: .testApp,
+                        identity: EditIdentity(session: 1, number: number)))
+            }
+            edit(first, ["a": 1], 1)
+            let process = fixture.store()
+            fixture.look(process)
+            edit(process, ["a": 1], 1)
+            edit(process, ["a": nil], 2)
+            // The file doesn't list the key's time anymore.
+            let others: Difference = Dictionary(uniqueKeysWithValues: (0..<40).map { ("c\($0)", .some(2)) })
+            edit(process, others, 3)
+            try process.save(fixture.domain)
+            let command = fixture.store()
+            fixture.look(command)
+            fixture.edit(command, ["z": 1])
+            try command.save(fixture.domain)
+            #expect(fixture.values(try fixture.resumedStore())["a"] == nil)
+        }
+    }
+
     @Test("After a restart, the time when an edit was made decides, and not when it arrived")
     func timeOfEdit() throws {
         try withStoreFixture { fixture in
