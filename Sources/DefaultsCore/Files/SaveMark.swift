@@ -77,7 +77,7 @@ package struct SaveMark: Hashable, Sendable {
 }
 
 extension EditIdentity {
-    /// The word of a mark; it begins with a letter that is no digit, so that it isn't taken for a key's time.
+    /// The word of a mark; its first letter isn't a hexadecimal digit, so it isn't taken for a key's time.
     fileprivate var word: String { "s\(String(session, radix: 16)):\(number)" }
 
     fileprivate init?(word: String) {

@@ -125,7 +125,7 @@ struct Replacement {
         var old: SaveMark?
         if let expected, let file = try? openTarget() { old = SaveMark(of: expected.hash, on: file) }
         let times = KeyTimes.after(edits, on: old?.times, writtenAt: expected?.identity.changed)
-        // A log knows these edits better.
+        // An agent's log tells which edits the file has.
         guard let sessions else { return SaveMark(hash: hash, times: times) }
         let others = (old?.sessions ?? []).filter { other in !sessions.contains { $0.session == other.session } }
         return SaveMark(hash: hash, times: times, sessions: sessions + others)

@@ -123,6 +123,7 @@ struct Saver: ~Copyable {
         do throws(DefaultsError) {
             result = try file.save(
                 bytes, expecting: plan.expected, adding: plan.edits,
+                // A version that lacks edits stands for no session's edits.
                 after: plan.excess == nil ? plan.sessions : plan.sessions.map { _ in [] },
                 by: store.lifetime, onObstacle: policy)
         } catch {

@@ -66,7 +66,7 @@ extension StoreState {
         for key in keys {
             domains[request.domain]?.merge.pending[key] = Edit(
                 value: request.values[key] ?? nil, time: min(request.time, now), writer: request.writer,
-                sequence: lastSequence, identity: request.identity)
+                sequence: lastSequence, identity: request.expecting == nil ? request.identity : nil)
         }
         recordMarks(of: request.domain)
         return [.save(request.domain, .delayed)]

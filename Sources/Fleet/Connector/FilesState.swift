@@ -15,7 +15,7 @@ package struct FilesState: Hashable, Sendable {
     package var needsSnapshot = false
     /// Whether a snapshot is due because others need what this machine has.
     ///
-    /// That may happen again and again, so there is at most one such snapshot an hour.
+    /// Others may need it again and again, so the machine writes at most one such snapshot an hour.
     package var needsRepair = false
     /// Whether the last reception found that files are lost, which is a reason for such a snapshot, too.
     var hasLosses = false
